@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, assert_type
 
-from tooltrue import Context, Depends, LocalToolset, Server, ToolError
+from tooltrue import Context, Depends, Header, Lifespan, LocalToolset, Server, ToolError
 
 server = Server("typing")
 tools = LocalToolset()
@@ -68,6 +70,24 @@ async def later() -> int:
     return 1
 
 
+def opened() -> Iterator[int]:
+    yield 1
+
+
+async def opened_later() -> AsyncIterator[int]:
+    yield 1
+
+
+@contextmanager
+def entered() -> Generator[int]:
+    yield 1
+
+
+@asynccontextmanager
+async def entered_later() -> AsyncGenerator[int]:
+    yield 1
+
+
 User = Annotated[str, Depends(user)]
 
 
@@ -87,6 +107,37 @@ def with_defaults(city: str, who: str = Depends(user), number: int = Depends(lat
     assert_type(who, str)
     assert_type(number, int)
     return city
+
+
+@server.tool
+def with_opened_ones(
+    one: int = Depends(opened),
+    two: int = Depends(opened_later),
+    three: int = Depends(entered),
+    four: int = Depends(entered_later, use_cache=False),
+) -> int:
+    assert_type(four, int)
+    return one + two + three + four
+
+
+def wrong_opened(one: str = Depends(opened)) -> str:  # pyright: ignore[reportArgumentType]
+    return one
+
+
+@asynccontextmanager
+async def lifespan(server: Server) -> AsyncGenerator[dict[str, int]]:
+    yield {"a": 1}
+
+
+with_lifespan = Server("lifespan", lifespan=lifespan)
+with_several = Server("lifespan", lifespan=[lifespan, lifespan])
+
+
+@with_lifespan.tool
+def with_values(pool: Annotated[dict[str, int], Lifespan], tenant: Annotated[str | None, Header("x-tenant")]) -> str:
+    assert_type(pool, dict[str, int])
+    assert_type(tenant, str | None)
+    return str(tenant)
 
 
 def a_dependency_is_a_value_of_the_annotated_type() -> None:

@@ -66,6 +66,7 @@ def command(
         "tools": len(tools),
         "guard": _guard(resolved_target),
         "routes": _routes(resolved_target),
+        "lifespan": _lifespans(resolved_target),
         "exceptions": asyncio.run(_exceptions(resolved_target)),
         "held": _confinement(resolved_target, tools),
         "walls": _walls(resolved_target, tools),
@@ -153,6 +154,14 @@ def _routes(target: Target) -> list[dict[str, str]]:
     return [{"path": path, "methods": methods, "callers": callers} for path, methods, callers in target.http_routes()]
 
 
+def _lifespans(target: Target) -> list[dict[str, str]]:
+    """The functions that are entered when a tooltrue server starts, in order."""
+    if not isinstance(target, Server):
+        return []
+    limit = f"left within {target.lifespan_seconds:g} s"
+    return [{"server": one.name, "functions": one.shown, "limit": limit} for one in target.lifespans]
+
+
 async def _exceptions(target: Target) -> list[dict[str, str]]:
     """The tools of a tooltrue server for which its author has set exceptions."""
     if not isinstance(target, Server):
@@ -214,6 +223,9 @@ def _show(report: dict[str, Any]) -> None:
             show_wrapped([(row["path"], row["methods"], row["callers"]) for row in report["routes"]])
         tell("\nPackages for speed", bold=True)
         show_wrapped([(row["package"], row["use"]) for row in report["speed"]])
+        if report["lifespan"]:
+            tell("\nLifespan", bold=True)
+            show_wrapped([(row["server"], row["functions"], row["limit"]) for row in report["lifespan"]])
         if report["exceptions"]:
             tell("\nTools with settings of their own", bold=True)
             show_wrapped([(row["tool"], row["setting"]) for row in report["exceptions"]])

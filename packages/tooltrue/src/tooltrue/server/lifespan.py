@@ -47,13 +47,14 @@ _log = logging.getLogger("tooltrue")
 class ServerLifespan:
     """The lifespan functions of the server ``name``: entered in order with ``server``, and left in the opposite order.
 
-    The values that they yield, except ``None``, are found by type.
+    The values that they yield, except ``None``, are found by type. ``shown`` is their description for an operator.
     """
 
     def __init__(self, functions: LifespanFunction | Sequence[LifespanFunction], server: Any, name: str) -> None:
         listed = [functions] if callable(functions) else list(functions)
         self.functions = [_manager_function(function, name) for function in listed]
         self.name = name
+        self.shown = ", ".join(_shown(function) for function in listed)
         self.values: list[LifespanValues] = []
         self._server = server
         self._types = [_type_yielded_by(function) for function in listed]
@@ -240,6 +241,12 @@ def _manager_function(function: Any, name: str) -> Callable[[Any], AbstractAsync
         raise ConfigurationError.of(LIFESPAN_NOT_A_FUNCTION, server=name)
     made: Any = contextlib.asynccontextmanager(function) if inspect.isasyncgenfunction(function) else function
     return made
+
+
+def _shown(function: Any) -> str:
+    """The name of a function, and the type that it declares to yield."""
+    name, yielded = getattr(function, "__qualname__", type(function).__name__), _type_yielded_by(function)
+    return name if yielded in (_UNKNOWN, None, type(None)) else f"{name} (yields {type_name(yielded)})"
 
 
 def _takes_one(function: Callable[..., Any]) -> bool:
