@@ -31,7 +31,7 @@ from tooltrue.server.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["ALGORITHMS", "BadToken", "Claims", "Header", "check_claims", "header_of", "read_keys", "signed_claims"]
+__all__ = ["ALGORITHMS", "BadToken", "Claims", "JwtHeader", "check_claims", "header_of", "read_keys", "signed_claims"]
 
 Claims: TypeAlias = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ class BadToken(Exception):
         self.problem = problem
 
 
-class Header(Value, frozen=True):
+class JwtHeader(Value, frozen=True):
     """``issuer`` is a claim of the payload; it is here because it selects the keys."""
 
     algorithm: str
@@ -57,7 +57,7 @@ class Header(Value, frozen=True):
     issuer: str
 
 
-def header_of(token: str, algorithms: Iterable[str]) -> Header:
+def header_of(token: str, algorithms: Iterable[str]) -> JwtHeader:
     """Read the unverified header of a token: enough to find the key. Keys, or locations of keys, in the token are
     ignored.
     """
@@ -70,7 +70,7 @@ def header_of(token: str, algorithms: Iterable[str]) -> Header:
         raise BadToken(Worded(REASON_NOT_ACCESS_TOKEN, {}))
     if not isinstance(key, str | None):
         raise BadToken(Worded(REASON_KEY_NAME_NOT_TEXT, {}))
-    return Header(algorithm, key, _issuer(extracted.payload))
+    return JwtHeader(algorithm, key, _issuer(extracted.payload))
 
 
 def _issuer(payload: bytes | None) -> str:
@@ -104,7 +104,7 @@ def _read_key(entry: Any) -> jwk.Key | None:
     return key
 
 
-def signed_claims(token: str, header: Header, keys: Sequence[jwk.Key]) -> Claims:
+def signed_claims(token: str, header: JwtHeader, keys: Sequence[jwk.Key]) -> Claims:
     """Return the claims, if one of ``keys`` has signed them. Raises :class:`BadToken` otherwise."""
     registry = jws.JWSRegistry(algorithms=[header.algorithm], strict_check_header=False)
     for key in keys:

@@ -17,8 +17,6 @@ from contextlib import AbstractAsyncContextManager
 from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from typing_extensions import is_typeddict
-
 from tooltrue.crashes import traced
 from tooltrue.errors import ConfigurationError, DefinitionError, TooltrueError
 from tooltrue.server.wording import (
@@ -29,7 +27,7 @@ from tooltrue.server.wording import (
     LIFESPAN_NOT_A_FUNCTION,
     LIFESPAN_START_FAILED,
 )
-from tooltrue.tools.lifespan_values import LifespanNeed, LifespanValues, type_name
+from tooltrue.tools.lifespan_values import LifespanNeed, LifespanValues, class_of, type_name
 from tooltrue.tools.wording import LIFESPAN_NOT_ENTERED, LIFESPAN_TYPE_AMBIGUOUS, LIFESPAN_TYPE_NOT_YIELDED
 from tooltrue.wording import coded_sentence, names_or_none
 
@@ -58,7 +56,7 @@ class ServerLifespan:
         self.values: list[LifespanValues] = []
         self._server = server
         self._types = [_type_yielded_by(function) for function in listed]
-        self._runs: dict[asyncio.AbstractEventLoop, _Run] = {}
+        self._runs: dict[asyncio.AbstractEventLoop, _EnteredLifespan] = {}
         self._left: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
 
     def provide(self, values: LifespanValues) -> None:
@@ -108,10 +106,10 @@ class ServerLifespan:
                 await run.end(leaving)
                 self._left.pop(loop, None)
 
-    def _begin(self, loop: asyncio.AbstractEventLoop) -> _Run:
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> _EnteredLifespan:
         for other in [other for other in self._runs if other.is_closed()]:  # it was ended without its clients
             del self._runs[other]
-        run = self._runs[loop] = _Run(self, loop, self._left.get(loop))
+        run = self._runs[loop] = _EnteredLifespan(self, loop, self._left.get(loop))
         return run
 
     async def start(self, stack: contextlib.AsyncExitStack) -> list[Any]:
@@ -141,7 +139,7 @@ class ServerLifespan:
         return ConfigurationError.of(LIFESPAN_START_FAILED, **facts, text=linecache.getline(file, line).strip())
 
 
-class _Run:
+class _EnteredLifespan:
     """One time of a lifespan, on one event loop. ``count`` are those who need it."""
 
     def __init__(
@@ -273,14 +271,10 @@ def _options(type_: Any) -> Sequence[Any]:
     return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
 
 
-def _class_of(type_: Any) -> Any:
-    return dict if is_typeddict(type_) else get_origin(type_) or type_
-
-
 def _may_be(needed: Any, yielded: Any) -> bool:
     """Whether a value of the type ``yielded`` may be of the type ``needed``, as far as the types tell."""
-    for one in map(_class_of, _options(needed)):
-        for other in map(_class_of, _options(yielded)):
+    for one in map(class_of, _options(needed)):
+        for other in map(class_of, _options(yielded)):
             if other is type(None):
                 continue
             if Any in (one, other) or not (isinstance(one, type) and isinstance(other, type)):
@@ -295,7 +289,7 @@ def _may_be(needed: Any, yielded: Any) -> bool:
 def _fits(type_: Any, value: Any) -> bool:
     """Whether a value is of the type. Where that cannot be checked, it is."""
     try:
-        return any(isinstance(value, _class_of(option)) for option in _options(type_))
+        return any(isinstance(value, class_of(option)) for option in _options(type_))
     except TypeError:
         return True
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, get_origin
+
+from typing_extensions import is_typeddict
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
 from tooltrue.tools.wording import LIFESPAN_NOT_ENTERED
 
-__all__ = ["LifespanNeed", "LifespanOwner", "LifespanValues", "type_name"]
+__all__ = ["LifespanNeed", "LifespanOwner", "LifespanValues", "class_of", "type_name"]
 
 
 class LifespanNeed(Value, frozen=True):
@@ -57,6 +59,11 @@ class LifespanValues:
             return self._owner.value_of(type_)
 
         return read
+
+
+def class_of(type_: Any) -> Any:
+    """The class of the values of a type, as far as there is one: that of a ``TypedDict`` is ``dict``."""
+    return dict if is_typeddict(type_) else get_origin(type_) or type_
 
 
 def type_name(type_: Any) -> str:
