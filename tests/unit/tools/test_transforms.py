@@ -159,6 +159,23 @@ def test_a_factory_makes_a_value_for_each_call():
     assert made == ["ann", "bob"]
 
 
+def test_a_record_has_the_arguments_of_the_caller_alone():
+    view = search_by({**DOCS, "key": Argument(factory=lambda: {"text": "sesame"})})
+    server = Server("s", version="1", audit="memory:", toolsets=[view])
+
+    async def act() -> list[Any]:
+        async with server.serving(), Client(server) as client:
+            assert "sesame" in (await client.call_tool("search", words="a")).text
+            await client.call_tool("search", words="a", key={"text": "mine"})
+        return [entry.record for entry in await server.audit_log.read()]
+
+    good, refused = asyncio.run(act())
+    assert "sesame" not in str(good)
+    assert "docs.example" not in str(good)
+    assert "words" in str(good)
+    assert refused["outcome"] != good["outcome"]
+
+
 def test_a_fixed_value_may_be_null_and_is_never_shared():
     tools = LocalToolset()
 
