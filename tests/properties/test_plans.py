@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from properties.two_forms import (
     ANSWERS,
+    AUTHORS,
     BEHAVIOURS,
     DECISIONS,
     KINDS,
     PRINCIPALS,
     PROBES,
+    Author,
     Call,
     Fault,
     Plot,
@@ -30,6 +32,7 @@ from properties.two_forms import (
 from tooltrue._internal.deadline import Deadline
 from tooltrue.policy.layers import audit, authorize, concurrency, confirm, sanitize
 from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.pipeline import STAGES
 from tooltrue.policy.plan import CallPlan, Planned, Step
 from tooltrue.policy.rules.globs import globs
 from tooltrue.protocol.types import ToolOutcome, replaced
@@ -65,6 +68,10 @@ _GUARD_SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "audit_off": st.just(True),
     "audit_refuses": st.just(True),
 }
+
+
+INSIDE = [stage.name for stage in STAGES][5:]
+"""The stages inside of which layers of steps can stand: ``authorize`` and all below."""
 
 
 def some(values: dict[str, st.SearchStrategy[Any]], most: int) -> st.SearchStrategy[dict[str, Any]]:
@@ -127,6 +134,7 @@ faults = st.builds(
     st.sampled_from(["refuse", "crash", "state", "wait", "cancel", "wait, crash", "result", "ask"]),
     st.integers(0, 2),
 )
+authors = st.builds(Author, st.sampled_from(INSIDE), st.sampled_from(AUTHORS))
 repeated = st.builds(lambda call, times: ((call,),) * times, calls, st.integers(2, 4))
 groups = st.lists(st.lists(calls, min_size=1, max_size=3).map(tuple), min_size=1, max_size=4).map(tuple)
 plots = st.builds(
@@ -143,6 +151,7 @@ plots = st.builds(
     st.one_of(st.just(0), st.just(0), st.just(0), st.integers(1, 20)),
     st.sampled_from([False, False, True]),
     st.sampled_from([False] * 5 + [True]),
+    st.one_of(st.just(()), st.just(()), st.lists(authors, max_size=2).map(tuple)),
 )
 
 # -- the property ------------------------------------------------------------------------------------------------------
@@ -185,6 +194,22 @@ def check_same(plot: Plot, mutate: Callable[[pytest.MonkeyPatch], None] = lambda
 @pytest.mark.parametrize("plot", EXAMPLES, ids=map(str, range(len(EXAMPLES))))
 def test_a_plan_is_the_same_as_the_nested_layers_in_cases_that_have_differed(plot: Plot):
     check_same(plot)
+
+
+@pytest.mark.parametrize("does", AUTHORS)
+@pytest.mark.parametrize("after", INSIDE)
+def test_an_authors_layer_does_the_same_in_both_forms_at_each_place(after: str, does: str):
+    check_same(
+        plot(
+            (call("value"), call("wait")),
+            (call("refuse"),),
+            (call("ask"),),
+            (call("needs"),),
+            (call("late"),),
+            tools=(ToolPlan("async", "destructive", {}), ToolPlan("inline", "read", {})),
+            authors=(Author(after, does),),
+        )
+    )
 
 
 @settings(

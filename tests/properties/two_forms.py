@@ -34,7 +34,8 @@ from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.layers.abuse import Abuse, abuse
 from tooltrue.policy.layers.concurrency import Concurrency
 from tooltrue.policy.layers.rate import RateLimits
-from tooltrue.policy.plan import Planned, Step, planned
+from tooltrue.policy.placing import placed, with_authors
+from tooltrue.policy.plan import Planned, Step, StepLayer, planned
 from tooltrue.policy.rules.decision import decision
 from tooltrue.policy.rules.rule import ALLOW, Ask, Decide, Deny, Subject, Verdict, allow_all
 from tooltrue.protocol.types import (
@@ -57,11 +58,13 @@ from tooltrue.tools.vocabulary import CallRecord, Channel, Principal, RequestCon
 
 __all__ = [
     "ANSWERS",
+    "AUTHORS",
     "BEHAVIOURS",
     "DECISIONS",
     "KINDS",
     "PRINCIPALS",
     "PROBES",
+    "Author",
     "Call",
     "Fault",
     "Plot",
@@ -130,6 +133,14 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Author:
+    """An author's layer, right inside of the stage ``after``, and what it ``does``."""
+
+    after: str
+    does: str
+
+
+@dataclass(frozen=True)
 class Plot:
     tools: tuple[ToolPlan, ...]
     calls: tuple[tuple[Call, ...], ...]
@@ -143,6 +154,7 @@ class Plot:
     fail_at: int = 0
     log_is_behind: bool = False
     log_fails: bool = False
+    authors: tuple[Author, ...] = ()
 
 
 PROBES = len(pipeline.STAGES) + 1
@@ -492,6 +504,61 @@ class Probe(Wrapper, frozen=True):
         return await _maybe(self.leave(call, outcome))
 
 
+AUTHORS = ("pass", "deny", "crash", "end", "wait", "ask", "ask late", "change", "change the call", "recover", "again")
+
+
+class AuthorSteps(StepLayer, frozen=True):
+    """A layer as an author writes it. Both of its forms are made of one step."""
+
+    does: str
+    world: World
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        if self.does == "pass" and tool.effect == "read":
+            return None
+        return Step(self.enter, self.leave, self.fail)
+
+    def enter(self, call: ToolCall) -> Any:
+        self.world.events.append(f"author enters {call.name} {call.arguments}")
+        call.keep(f"author {id(self)}", self.does)
+        match self.does:
+            case "deny":
+                raise ToolError(f"Not now: {SECRET}")
+            case "crash":
+                raise RuntimeError("an author's layer crashed")
+            case "end":
+                return _given(CallToolResult([TextContent(text=f"of the author {SECRET}")]))
+            case "wait":
+                return self.world.checkpoint("author waits")
+            case "ask":
+                self.world.events.append(f"author hears {bool(call.context.ask(Form('Author?'), key='author'))}")
+            case "change the call":
+                call.arguments = {**call.arguments, "n": 7}
+            case _:
+                pass
+        return None
+
+    def leave(self, call: ToolCall, outcome: ToolOutcome) -> Any:
+        self.world.events.append(f"author leaves {call.recall(f'author {id(self)}')} {_end(outcome)}")
+        if self.does == "ask late":
+            call.context.ask(Form("Was it right?"), key="late")
+        if self.does == "change":
+            return CallToolResult([TextContent(text="changed")])
+        return outcome
+
+    def fail(self, call: ToolCall, error: BaseException) -> Any:
+        self.world.events.append(f"author fails {_end(error)}")
+        if self.does == "recover" and isinstance(error, ToolError):
+            return CallToolResult([TextContent(text="recovered")])
+        if self.does == "again" and isinstance(error, ToolError) and call.proceed is not None:
+            return call.proceed(call)
+        return error
+
+
+async def _given(value: Any) -> Any:
+    return value
+
+
 async def _maybe(value: Any) -> Any:
     return await value if isinstance(value, Awaitable) else value
 
@@ -584,10 +651,15 @@ class World:
         layers = [(stage.name, stage.make(parts)) for stage in pipeline.STAGES]
         made = {"abuse": abuse(guard.abuse, facts, guard.abuse_events, self.clock)}
         layers = [(name, made.get(name, layer)) for name, layer in layers]
+        authors = [placed(self._author(author.does), after=author.after) for author in self.plot.authors]
+        layers = with_authors(layers, authors) if authors else layers
         if not self.plot.has_probes:
             return layers
         probes = [(f"probe {place}", self._probe(place)) for place in range(len(layers) + 1)]
         return [pair for both in zip(probes, layers, strict=False) for pair in both] + probes[-1:]
+
+    def _author(self, does: str) -> Callable[[Provider], Provider]:
+        return lambda inner: AuthorSteps(inner, does, self)
 
     def _probe(self, place: int) -> Callable[[Provider], Provider]:
         return lambda inner: Probe(inner, place, self)

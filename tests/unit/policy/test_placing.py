@@ -33,31 +33,31 @@ from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 NAMES = [stage.name for stage in STAGES]
 
 
-class Passes(Layer):
+class Passes(Layer, frozen=True):
     """A layer without any effect."""
 
 
-class Around(Layer):
+class Around(Layer, frozen=True):
     async def around(self, operation: Any, proceed: Any) -> Any:
         return await proceed(operation)
 
 
-class Steps(StepLayer):
+class Steps(StepLayer, frozen=True):
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         return Step(lambda call: None)
 
 
-class Lists(Layer):
+class Lists(Layer, frozen=True):
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         return await self.inner.list_tools(context)
 
 
-class StepsAndFinds(Steps):
+class StepsAndFinds(Steps, frozen=True):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return await self.inner.find_tool(name, context)
 
 
-class StepsWithoutForm(Layer):
+class StepsWithoutForm(Layer, frozen=True):
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         return Step(lambda call: None)
 

@@ -11,7 +11,15 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, DefinitionError
-from tooltrue.policy.plan import PlannedLayer, Step, StepLayer, as_planned, passes_calls
+from tooltrue.policy.plan import (
+    Leaving,
+    PlannedLayer,
+    Step,
+    StepLayer,
+    around_step,
+    as_planned,
+    passes_calls,
+)
 from tooltrue.policy.wording import (
     LAYER_MADE_NO_PROVIDER,
     LAYER_NAME_INVALID,
@@ -33,10 +41,20 @@ from tooltrue.protocol.types import (
     replaced,
 )
 from tooltrue.spelling import closest
+from tooltrue.tools.memo import Remembered
 from tooltrue.tools.null import NoLibrary, NoTools
 from tooltrue.tools.rounds import InputRequired, how_it_ended
-from tooltrue.tools.toolset import Library, Provider, Toolset, Wrapper
-from tooltrue.tools.vocabulary import Principal, PromptGet, ProviderChange, ResourceRead, Tool, ToolCall, Unwatch
+from tooltrue.tools.toolset import Library, Provider, Toolset, Wrapper, resolve_call
+from tooltrue.tools.vocabulary import (
+    Principal,
+    PromptGet,
+    ProviderChange,
+    RequestContext,
+    ResourceRead,
+    Tool,
+    ToolCall,
+    Unwatch,
+)
 from tooltrue.wording import coded_sentence
 
 __all__ = [
@@ -182,14 +200,15 @@ def _bounded(placed: Placed, inner: Provider, *, has_found: bool = True) -> Prov
         )
     passes = passes_calls(layer, inner)
     if (stepping := as_planned(layer)) is None:
-        return layer if layer is inner else _Bounded(inner, layer, placed.name, passes)
+        return layer if layer is inner else _Bounded(inner, layer, placed.name, passes, Remembered())
     if passes:
         raise DefinitionError.of(LAYER_STEPS_WITHOUT_GENERAL_FORM, layer=placed.name)
     if not has_found and isinstance(layer, StepLayer):
         raise DefinitionError.of(LAYER_STEPS_ABOVE_AUTHORIZE, layer=placed.name)
     if layer.find_tool != inner.find_tool:  # the tool that it finds may be another than the plan's
-        return _Bounded(inner, layer, placed.name, passes)
-    return _BoundedSteps(inner, layer, placed.name, passes, stepping)
+        return _Bounded(inner, layer, placed.name, passes, Remembered())
+    made = _BoundedStepLayer if type(layer).call_tool is StepLayer.call_tool else _BoundedSteps
+    return made(inner, layer, placed.name, passes, Remembered(), stepping)
 
 
 OperationT = TypeVar("OperationT")
@@ -197,7 +216,8 @@ OutcomeT = TypeVar("OutcomeT")
 
 
 class _Bounded(Wrapper, frozen=True):
-    """The boundary around an author's layer: a question that the layer asks is its outcome, and an outcome is one.
+    """The boundary around an author's layer: a question that the layer asks is its outcome, an outcome is one, and an
+    equal list is the same object.
 
     ``inner`` is the provider below the layer, as for every layer of a pipeline.
     """
@@ -205,12 +225,18 @@ class _Bounded(Wrapper, frozen=True):
     layer: Provider
     name: str
     passes: bool
+    last: Remembered[Tool]
 
     def __post_init__(self) -> None:
-        methods = vars(Wrapper(self.layer))
+        methods, left_out = vars(Wrapper(self.layer)), set[str](_ASKING)
         if not self.passes:
-            del methods["call_tool"]
-        vars(self).update({name: method for name, method in methods.items() if name not in _ASKING})
+            left_out.add("call_tool")
+        if self.layer.list_tools != self.inner.list_tools:
+            left_out.add("list_tools")
+        vars(self).update({name: method for name, method in methods.items() if name not in left_out})
+
+    async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        return self.last.same(await self.layer.list_tools(context), context.principal.id)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         try:
@@ -246,12 +272,41 @@ def _outcome(name: str, outcome: object) -> ToolOutcome:
 
 
 class _BoundedSteps(_Bounded, frozen=True):
-    """The boundary around a layer that joins plans; a plan runs the steps themselves."""
+    """The boundary around a layer that joins plans. A plan runs the steps themselves, and takes their questions."""
 
     stepping: PlannedLayer
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
-        return self.stepping.for_tool(tool, principal)
+        return _safe(self.stepping.for_tool(tool, principal))
+
+
+class _BoundedStepLayer(_BoundedSteps, frozen=True):
+    """The boundary around a :class:`StepLayer`: its general form is made of the same step."""
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        return _safe(self.stepping.for_tool(tool, principal))
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        call, tool = await resolve_call(self.inner, call)
+        step = self.for_tool(tool, call.context.principal)
+        if step is None:
+            return await self.inner.call_tool(call)
+        try:
+            return _outcome(self.name, await around_step(step, call, self.inner.call_tool))
+        except InputRequired as error:
+            return how_it_ended(error)
+
+
+def _safe(step: Step | None) -> Step | None:
+    """Return the step without the means to run the call again: that would run it twice with one consent."""
+    if step is None or (fails := step.failed) is None:
+        return step
+
+    def failed(call: ToolCall, error: BaseException) -> Leaving | Awaitable[Leaving]:
+        call.proceed = None
+        return fails(call, error)
+
+    return replaced(step, failed=failed)
 
 
 class _Nothing(NoTools, NoLibrary):
@@ -270,7 +325,7 @@ def form_of(layer: Placed) -> LayerForm:
     return "passes calls" if passes_calls(made, nothing) else "general"
 
 
-def around_each(provider: Provider, layers: Iterable[AuthorLayer], stages: Sequence[str]) -> list[tuple[str, Provider]]:
-    """Return each layer alone around ``provider``, with its name, the outermost first. For tests of layers."""
-    gaps = by_gap(layers, stages)
-    return [(layer.name, layer.layer(provider)) for gap in sorted(gaps) for layer in gaps[gap]]
+def around_each(provider: Provider, layers: Iterable[AuthorLayer]) -> list[tuple[str, Provider]]:
+    """Return each layer alone around ``provider``, with its name. For tests of layers."""
+    every = [layer if isinstance(layer, Placed) else placed(layer) for layer in layers]
+    return [(layer.name or _name_of(layer.layer), layer.layer(provider)) for layer in every]

@@ -14,7 +14,7 @@ Each step that was entered is left exactly once, the innermost first, by ``after
 ``before`` raises has not been entered, and undoes itself what it has begun. An outcome that ``before`` gives ends the
 call there, and the steps above it leave with that outcome. ``failed`` gives an outcome, after which the steps above
 leave by ``after``, or the error with which they leave by ``failed``. All three are plain functions; one that has to
-wait returns an awaitable.
+wait returns an awaitable. A step that asks a person (``call.context.ask``) ends the call with the question.
 
 The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
 tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
@@ -31,8 +31,9 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
-from tooltrue.errors import UnknownTool
+from tooltrue.errors import InvalidParams, UnknownTool
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome, Value, field
+from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool, ToolCall
 
@@ -46,6 +47,7 @@ __all__ = [
     "PlannedLayer",
     "Step",
     "StepLayer",
+    "around_step",
     "as_planned",
     "passes_calls",
     "planned",
@@ -93,10 +95,10 @@ class StepLayer(Layer, frozen=True):
         if (tool := call.tool) is None:
             call, tool = await resolve_call(self.inner, call)
         step = self.for_tool(tool, call.context.principal)
-        return await (self.inner.call_tool(call) if step is None else _around(step, call, self.inner.call_tool))
+        return await (self.inner.call_tool(call) if step is None else around_step(step, call, self.inner.call_tool))
 
 
-async def _around(step: Step, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolOutcome]]) -> ToolOutcome:
+async def around_step(step: Step, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolOutcome]]) -> ToolOutcome:
     """Run one step around the layers below: the meaning of a step, without a plan."""
     call = call.renewed()
     call.proceed = proceed
@@ -177,6 +179,8 @@ class CallPlan:
 
     async def leave(self, call: ToolCall, place: int, left: Leaving | None, first: int = 0) -> ToolOutcome:
         """Leave the steps above ``place`` down to ``first``, the innermost first; return or raise what remains."""
+        if isinstance(left, InputRequired):
+            left = _asked(left)
         while place > first:
             place -= 1
             step = self.steps[place]
@@ -192,13 +196,21 @@ class CallPlan:
                     continue
                 left = waiting if isinstance(waiting, _LEFT) else await cast("Awaitable[Leaving]", waiting)
             except BaseException as error:  # noqa: BLE001 - the steps above see it
-                left = error
+                left = _asked(error) if isinstance(error, InputRequired) else error
         if isinstance(left, BaseException):
             try:
                 raise left
             finally:
                 del left  # which holds this frame
         return cast("ToolOutcome", left)
+
+
+def _asked(error: InputRequired) -> Leaving:
+    """Return the question of a step that has asked a person: its outcome."""
+    try:
+        return how_it_ended(error)
+    except InvalidParams as invalid:
+        return invalid
 
 
 class _Below:
