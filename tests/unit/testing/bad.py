@@ -326,6 +326,14 @@ class BreaksTheProtocol(Honest):
         raise Refusal(-32603, "oops")
 
 
+@fault("TT8132", "TT8340")
+class RefusesWhatItLists(Honest):
+    def call(self, params: dict[str, Any], end: End) -> dict[str, Any] | None:
+        if params.get("name") not in ("keep", "told"):
+            raise Refusal(-32602, f"no tool is called {params.get('name')}")
+        return super().call(params, end)
+
+
 @fault("TT8132")
 class AnswersNonsense(Honest):
     def look(self, text: str, times: int = 1) -> dict[str, Any] | None:

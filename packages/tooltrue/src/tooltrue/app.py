@@ -524,6 +524,11 @@ class Server:
         """The provider of all that is served, behind the whole pipeline."""
         return self._assembly.served.provider
 
+    @property
+    def bare_provider(self) -> Provider:
+        """The tools, resources and prompts alone, without any layer: for tests."""
+        return self._provider
+
     def connect(self, write: Callable[[bytes], None]) -> ServerSession:
         """Open a session in memory, the server side of ``tooltrue.Client(server)``."""
         return self._assembly.protocol.connect(write, Carrier("memory"))

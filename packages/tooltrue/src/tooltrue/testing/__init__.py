@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tooltrue.testing.generate import Valid as Valid
     from tooltrue.testing.generate import samples as samples
     from tooltrue.testing.generate import samples_of as samples_of
+    from tooltrue.testing.layers import check_layer as check_layer
     from tooltrue.testing.models import Call as Call
     from tooltrue.testing.models import Fails as Fails
     from tooltrue.testing.models import Says as Says
@@ -47,6 +48,7 @@ _EXPORTS = {
     "StoppedClock": "tooltrue.testing.state",
     "Valid": "tooltrue.testing.generate",
     "check_facts": "tooltrue.testing.state",
+    "check_layer": "tooltrue.testing.layers",
     "check_log": "tooltrue.testing.state",
     "check_server": "tooltrue.testing.checks",
     "examine": "tooltrue.testing.checks",

@@ -432,3 +432,52 @@ LABEL_METHOD_IS_NUMBER: Final = message(
     "a method that is a number",
     "方法为数字的消息",
 )
+
+# layers, and the server as a whole
+FINDING_LISTED_TOOL_UNKNOWN: Final = message(
+    "TT8340",
+    "It is listed, and its calls are refused as if there were no such tool: {words}",
+    "它出现在列表中，但调用时却被当作不存在的工具而拒绝：{words}",
+)
+FINDING_LAYER_REFUSES_LISTED: Final = message(
+    "TT8341",
+    "The layer {layer} lists it, and refuses it as unknown.",
+    "中间件层 {layer} 将其列出，却又当作未知工具拒绝。",
+)
+FINDING_LAYER_FINDS_UNLISTED: Final = message(
+    "TT8342",
+    "The layer {layer} does not list it, and still finds it. A layer that hides a tool also overrides find_tool.",
+    "中间件层 {layer} 没有列出它，却仍能找到它。隐藏工具的中间件层还要重写 find_tool。",
+)
+FINDING_LAYER_CALLS_UNLISTED: Final = message(
+    "TT8343",
+    "The layer {layer} does not list it, and still passes its calls on. A layer that hides a tool also refuses its "
+    "calls.",
+    "中间件层 {layer} 没有列出它，却仍放行对它的调用。隐藏工具的中间件层也要拒绝对它的调用。",
+)
+FINDING_LAYER_DEFINITIONS_DIFFER: Final = message(
+    "TT8344",
+    "The layer {layer} finds another definition of it than it lists. A layer that changes a tool changes it in both.",
+    "中间件层 {layer} 找到的定义与列出的不同。更改工具的中间件层要在两处作同样的更改。",
+)
+FINDING_LAYER_SWALLOWS_CANCELLATION: Final = message(
+    "TT8346",
+    "The layer {layer} swallows the cancellation of its calls, which then cannot be stopped or timed out. Let "
+    "asyncio.CancelledError through.",
+    "中间件层 {layer} 吞掉了调用的取消，因此调用无法中止，也无法超时。请让 asyncio.CancelledError 通过。",
+)
+FINDING_LAYER_RETURNED_NO_OUTCOME: Final = message(
+    "TT8347",
+    "The layer {layer} returns {returned} from its calls, instead of an outcome.",
+    "中间件层 {layer} 的调用返回 {returned}，而不是结果。",
+)
+FINDING_LAYER_LIST_UNSORTED: Final = message(
+    "TT8348",
+    "The layer {layer} lists the tools in another order than by name.",
+    "中间件层 {layer} 没有按名称顺序列出工具。",
+)
+SKIPPED_NO_LAYERS: Final = message(
+    "TT8349",
+    "The author's layers are seen in a server of this process only, and here are none.",
+    "只有在本进程内的服务器中才能看到作者的中间件层，而此处没有。",
+)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tooltrue.client.client import Target
 from tooltrue.errors import RpcError, TransportError, fact_of
-from tooltrue.testing.checks import errors, functional, integration, performance, read_only_tools, security
+from tooltrue.testing.checks import errors, functional, integration, layers, performance, read_only_tools, security
 from tooltrue.testing.checks.bench import Bench, Plan
 from tooltrue.testing.report import Finding, Report, failed, not_run
 from tooltrue.testing.wording import FINDING_CHECK_ABORTED, FINDING_TOOL_LISTING_FAILED, SKIPPED_TOOL_LISTING_FAILED
@@ -29,6 +29,8 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "schemas covered", functional.covered),
     ("functional", "examples", functional.examples),
     ("functional", "valid calls", functional.valid_calls),
+    ("functional", "listed tools", layers.listed),
+    ("functional", "layers", layers.layers),
     ("functional", "output schema", functional.output_schema),
     ("functional", "text and structure", functional.text_and_structure),
     ("functional", "repeated calls", read_only_tools.repeatable),
