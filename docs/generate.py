@@ -24,7 +24,7 @@ from tooltrue.cli.main import cli
 from tooltrue.contract.display import display_safe_json
 from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import host_guard
-from tooltrue.policy import pipeline
+from tooltrue.policy import pipeline, placing
 from tooltrue.protocol import legacy, modern, versions
 from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.card import Card, cards
@@ -56,6 +56,7 @@ def pages() -> dict[str, str]:
         "../README.zh.md": with_verbs((DOCS.parent / "README.zh.md").read_text("utf-8")),
         "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
+        "layers.md": with_layers(DOCS / "layers.md"),
         **rule_pages(),
         **reference_pages(),
         "pipeline.svg": picture(),
@@ -195,7 +196,7 @@ LAYERS = re.compile(r"(<!-- layers: (\w+) -->\n).*?(<!-- end of layers -->)", re
 
 def with_layers(page: Path) -> str:
     """The page is written by hand, but for the tables of layers between their marks."""
-    tables = {"effects": _effects, "guarantees": _guarantees, "order": _order, "host": _host}
+    tables = {"effects": _effects, "guarantees": _guarantees, "order": _order, "host": _host, "places": _places}
     return LAYERS.sub(lambda found: found[1] + tables[found[2]]() + found[3], page.read_text("utf-8"))
 
 
@@ -218,6 +219,11 @@ def _host() -> str:
     shared = {stage.name for stage in pipeline.STAGES}
     rows = (row(one.name, one.rows[0].does, one.why) for one in host_guard.STAGES if one.name not in shared)
     return head("layer", "what it does", "why it stands where it does") + "".join(rows)
+
+
+def _places() -> str:
+    rows = (row(f'`after="{stage.name}"`', placing.GUARANTEES[stage.name]) for stage in pipeline.STAGES)
+    return head("place", "what holds for a layer here, and further in") + "".join(rows)
 
 
 def _link(page: str) -> str:

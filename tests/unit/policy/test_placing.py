@@ -116,9 +116,8 @@ def test_a_layer_stands_innermost_by_default_in_a_server_and_around_the_declared
     assert host[gap:] == ["declare_effects"]
 
 
-def test_a_guarantee_names_a_stage_and_they_are_in_order():
-    stages = [NAMES.index(stage) for _, stage in GUARANTEES]
-    assert stages == sorted(stages)
+def test_each_stage_has_a_guarantee_for_the_layers_inside_of_it():
+    assert list(GUARANTEES) == NAMES
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ layer stands outside of ``audit``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from tooltrue.errors import ConfigurationError, DefinitionError
@@ -78,20 +78,29 @@ _INNERMOST = "stored_results"
 _FINDS = "authorize"
 _ANSWERS = "errors_as_results"
 
-GUARANTEES: tuple[tuple[str, str], ...] = (
-    ("sees errors as exceptions", _ANSWERS),
-    ("counted, and paused after refusals", "abuse"),
-    ("the caller may use the tool", _FINDS),
-    ("rate limited", "rate"),
-    ("arguments fit the schema", "validate"),
-    ("rules allow the arguments", "authorize_arguments"),
-    ("a person has agreed", "confirm"),
-    ("has slots", "concurrency"),
-    ("recorded before the run", "write_ahead_audit"),
-    ("its time is limited", "timeout"),
-    ("results are checked, cleaned and limited", "sanitize_output"),
-)
-"""Guarantees for a layer, each with the stage that gives it to all layers inside of it."""
+GUARANTEES: Mapping[str, str] = {
+    "audit": "each operation is recorded, and an error is answered, whatever the layer does",
+    "errors_as_results": "sees a failure below as an exception, not as a result",
+    "nested_calls": "questions of a nested call are kept apart from those of the call that makes it",
+    "observe": "what it does is counted and traced with the operation",
+    "abuse": "does not see operations of callers that are paused",
+    "authorize": "sees only tools and entries that the caller may use; the call has its tool",
+    "renames": "a tool has its present name",
+    "rate": "sees calls only as often as the rate limits allow",
+    "sizes": "the arguments are no larger than the limit",
+    "repair": "the arguments are spelt as the schema wants them",
+    "validate": "the arguments fit the schema and have their defaults; what the layer changes is not checked again",
+    "authorize_arguments": "the rules allow these arguments",
+    "confirm": "a person has agreed, where one has to",
+    "concurrency": "the call has its slots",
+    "write_ahead_audit": "a destructive call has been recorded as one that runs",
+    "consume_grant": "the grant of a person has been consumed",
+    "timeout": "the time of the layer is limited, and the call is cancelled at its end",
+    "store_results": "what it keeps by `context.keep` is stored",
+    "sanitize_output": "what it returns or raises is checked, cleaned, masked and limited like the output of a tool",
+    "stored_results": "does not see reads of stored results (the default place)",
+}
+"""For each stage of a server, what holds for a layer inside of it."""
 
 
 class Placed(Value, frozen=True):
