@@ -431,7 +431,7 @@ class ToolCall(Mutable, gc=True):
     ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
     ``began``     plan                                                audit, observe
     ``at``        audit                                               audit
-    ``proceed``   plan                                                confirm
+    ``proceed``   plan, placing                                       confirm
     ``deadline``  limits                                              limits
     ``state``     vocabulary (``keep``)                               repair, confirm, concurrency
     ============  ==================================================  ====================================
