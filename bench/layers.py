@@ -11,15 +11,17 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.instructions import instructions
-from tooltrue import LocalToolset, Principal, Rate
+from tooltrue import Layer, LocalToolset, Principal, Rate, Step, StepLayer, Tool
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import STAGES, LayerFactory, Parts
+from tooltrue.policy.placing import with_authors
 from tooltrue.policy.plan import planned
 from tooltrue.policy.rules.decision import decision
 from tooltrue.server.service import SILENT
@@ -61,16 +63,33 @@ async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
         # The write-ahead record and the audit record belong together: one layer alone writes other records. Without
         # `authorize`, the layers below it would look for the tool.
         names = [name for name, _ in layers if name not in ("write_ahead_audit", "authorize")]
-        providers = [planned(tools, layers), tools, *(planned(tools, _without(layers, name)) for name in names)]
+        own = [planned(tools, with_authors(layers, [layer])) for layer in (Steps, Around)]
+        providers = [planned(tools, layers), tools, *own, *(planned(tools, _without(layers, name)) for name in names)]
         least = [float("inf")] * len(providers)
         for _ in range(rounds):
             for place, provider in enumerate(providers):
                 least[place] = min(least[place], await _measured(provider, recorder, cost))
-    everything, bare, *lacking = least
+    everything, bare, steps, general, *lacking = least
     print(f"| layer | {unit} |\n|---|---|")
     for name, rest in zip(names, lacking, strict=True):
         print(f"| {name} | {max(0.0, everything - rest):.2f} |")
     print(f"| all | {everything - bare:.2f} |")
+    print(f"| an author's layer more, of steps | {steps - everything:.2f} |")
+    print(f"| an author's layer more, in the general form, with the form of all others | {general - everything:.2f} |")
+
+
+class Steps(StepLayer, frozen=True):
+    """A layer of an author that does nothing, before and after each call."""
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step:
+        return Step(lambda call: None, lambda call, outcome: outcome)
+
+
+class Around(Layer, frozen=True):
+    """The same in the general form."""
+
+    async def around(self, operation: Any, proceed: Any) -> Any:
+        return await proceed(operation)
 
 
 def _without(layers: Layers, name: str) -> Layers:
