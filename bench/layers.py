@@ -21,7 +21,7 @@ from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.layers.rate import RateLimits
 from tooltrue.policy.pipeline import STAGES, LayerFactory, Parts
-from tooltrue.policy.placing import with_authors
+from tooltrue.policy.placing import placed, with_authors
 from tooltrue.policy.plan import planned
 from tooltrue.policy.rules.decision import decision
 from tooltrue.server.service import SILENT
@@ -63,19 +63,22 @@ async def _measure(file: Path, rounds: int, unit: str, cost: Cost) -> None:
         # The write-ahead record and the audit record belong together: one layer alone writes other records. Without
         # `authorize`, the layers below it would look for the tool.
         names = [name for name, _ in layers if name not in ("write_ahead_audit", "authorize")]
-        own = [planned(tools, with_authors(layers, [layer])) for layer in (Steps, Around)]
+        own = [
+            planned(tools, with_authors(layers, [layer])) for layer in (Steps, Around, placed(Around, before="confirm"))
+        ]
         providers = [planned(tools, layers), tools, *own, *(planned(tools, _without(layers, name)) for name in names)]
         least = [float("inf")] * len(providers)
         for _ in range(rounds):
             for place, provider in enumerate(providers):
                 least[place] = min(least[place], await _measured(provider, recorder, cost))
-    everything, bare, steps, general, *lacking = least
+    everything, bare, steps, around, general, *lacking = least
     print(f"| layer | {unit} |\n|---|---|")
     for name, rest in zip(names, lacking, strict=True):
         print(f"| {name} | {max(0.0, everything - rest):.2f} |")
     print(f"| all | {everything - bare:.2f} |")
     print(f"| an author's layer more, of steps | {steps - everything:.2f} |")
-    print(f"| an author's layer more, in the general form, with the form of all others | {general - everything:.2f} |")
+    print(f"| an author's layer more, without steps, right around the tools | {around - everything:.2f} |")
+    print(f"| an author's layer more, without steps, before confirm | {general - everything:.2f} |")
 
 
 class Steps(StepLayer, frozen=True):

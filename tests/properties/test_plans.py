@@ -6,6 +6,7 @@ Mutants of plans show that the comparison sees a difference.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from properties.two_forms import (
     ANSWERS,
+    AROUND,
     AUTHORS,
     BEHAVIOURS,
     DECISIONS,
@@ -134,7 +136,11 @@ faults = st.builds(
     st.sampled_from(["refuse", "crash", "state", "wait", "cancel", "wait, crash", "result", "ask"]),
     st.integers(0, 2),
 )
-authors = st.builds(Author, st.sampled_from(INSIDE), st.sampled_from(AUTHORS))
+authors = st.builds(
+    lambda steps, around: (*steps, *around),
+    st.lists(st.builds(Author, st.sampled_from(INSIDE), st.sampled_from(AUTHORS)), max_size=2),
+    st.lists(st.builds(Author, st.just(INSIDE[-1]), st.sampled_from(AROUND)), max_size=1),
+)
 repeated = st.builds(lambda call, times: ((call,),) * times, calls, st.integers(2, 4))
 groups = st.lists(st.lists(calls, min_size=1, max_size=3).map(tuple), min_size=1, max_size=4).map(tuple)
 plots = st.builds(
@@ -151,7 +157,7 @@ plots = st.builds(
     st.one_of(st.just(0), st.just(0), st.just(0), st.integers(1, 20)),
     st.sampled_from([False, False, True]),
     st.sampled_from([False] * 5 + [True]),
-    st.one_of(st.just(()), st.just(()), st.lists(authors, max_size=2).map(tuple)),
+    st.one_of(st.just(()), st.just(()), authors),
 )
 
 # -- the property ------------------------------------------------------------------------------------------------------
@@ -196,8 +202,9 @@ def test_a_plan_is_the_same_as_the_nested_layers_in_cases_that_have_differed(plo
     check_same(plot)
 
 
-@pytest.mark.parametrize("does", AUTHORS)
-@pytest.mark.parametrize("after", INSIDE)
+@pytest.mark.parametrize(
+    ("after", "does"), [*itertools.product(INSIDE, AUTHORS), *((INSIDE[-1], does) for does in AROUND)]
+)
 def test_an_authors_layer_does_the_same_in_both_forms_at_each_place(after: str, does: str):
     check_same(
         plot(

@@ -52,12 +52,13 @@ from tooltrue.tools.bounds import Rate
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.threads import HELD, ThreadPool
-from tooltrue.tools.toolset import Provider, Wrapper, guarded
+from tooltrue.tools.toolset import Layer, Provider, Wrapper, guarded
 from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import CallRecord, Channel, Principal, RequestContext, Tool, ToolCall
 
 __all__ = [
     "ANSWERS",
+    "AROUND",
     "AUTHORS",
     "BEHAVIOURS",
     "DECISIONS",
@@ -555,6 +556,40 @@ class AuthorSteps(StepLayer, frozen=True):
         return error
 
 
+AROUND = ("around", "around, deny", "around, crash", "around, end", "around, ask", "around, change", "around, twice")
+
+
+class AuthorAround(Layer, frozen=True):
+    """A layer without steps, right around the tools."""
+
+    does: str
+    world: World
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        self.world.events.append(f"author around {call.name} {call.arguments} {call.tool is not None}")
+        await self.world.checkpoint("author waits")
+        match self.does:
+            case "around, deny":
+                raise ToolError(f"Not now: {SECRET}")
+            case "around, crash":
+                raise RuntimeError("an author's layer crashed")
+            case "around, end":
+                return CallToolResult([TextContent(text=f"of the author {SECRET}")])
+            case "around, ask":
+                call.context.ask(Form("Author?"), key="author")
+            case "around, change":
+                call = replaced(call, arguments={**call.arguments, "n": 7})
+            case "around, twice":
+                self.world.events.append(f"author hears {_end(await self.inner.call_tool(call))}")
+            case _:
+                pass
+        try:
+            return await self.inner.call_tool(call)
+        except BaseException as error:
+            self.world.events.append(f"author fails {_end(error)}")
+            raise
+
+
 async def _given(value: Any) -> Any:
     return value
 
@@ -656,10 +691,13 @@ class World:
         if not self.plot.has_probes:
             return layers
         probes = [(f"probe {place}", self._probe(place)) for place in range(len(layers) + 1)]
-        return [pair for both in zip(probes, layers, strict=False) for pair in both] + probes[-1:]
+        # A layer without steps takes plans only where no step, as of a probe, is inside of it.
+        is_around = bool(self.plot.authors) and self.plot.authors[-1].does in AROUND
+        return [pair for both in zip(probes, layers, strict=False) for pair in both] + probes[-1:] * (not is_around)
 
     def _author(self, does: str) -> Callable[[Provider], Provider]:
-        return lambda inner: AuthorSteps(inner, does, self)
+        layer = AuthorAround if does in AROUND else AuthorSteps
+        return lambda inner: layer(inner, does, self)
 
     def _probe(self, place: int) -> Callable[[Provider], Provider]:
         return lambda inner: Probe(inner, place, self)

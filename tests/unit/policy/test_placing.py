@@ -26,7 +26,7 @@ from tooltrue.host.host_guard import STAGES as HOST_STAGES
 from tooltrue.host.host_guard import guarding
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import STAGES, described, standard
-from tooltrue.policy.placing import GUARANTEES, Placed, by_gap, checked, form_of, with_authors
+from tooltrue.policy.placing import GUARANTEES, by_gap, checked, forms, with_authors
 from tooltrue.policy.plan import Planned
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 
@@ -149,19 +149,31 @@ def test_each_layer_has_a_name_of_its_own():
 @pytest.mark.parametrize(
     ("layer", "form"),
     [
-        (Around, "general"),
+        (Around, "around"),
+        (placed(Around, after="sanitize_output"), "around"),
+        (placed(Around, before="sanitize_output"), "general"),
         (Steps, "steps"),
         (StepsAndFinds, "general"),
         (Lists, "passes calls"),
         (Passes, "passes calls"),
+        (placed(Lists, after="audit"), "passes calls"),
         (lambda inner: inner, "passes calls"),
         (lambda inner: filtered(inner, lambda tool, context: True), "general"),
     ],
 )
-def test_only_a_layer_that_treats_calls_without_steps_keeps_them_from_plans(layer: Any, form: str):
-    assert form_of(Placed(layer)) == form
+def test_only_a_layer_without_steps_at_its_place_keeps_calls_from_plans(layer: Any, form: str):
+    assert list(forms([layer], NAMES).values()) == [form]
     provider = standard(LocalToolset(), Guard(layers=(layer,)))
     assert isinstance(provider, Planned) == (form != "general")
+
+
+@given(st.lists(st.tuples(st.sampled_from([Around, Steps, StepsAndFinds, Lists]), places), max_size=4))
+def test_inspect_names_the_layers_that_keep_calls_from_plans(chosen: list[tuple[Any, dict[str, str]]]):
+    layers = [placed(layer, **place) for layer, place in chosen if "Steps" not in layer.__name__ or gap_of(place) > 5]
+    found = forms(layers, NAMES)
+    assert len(found) == len(layers)
+    provider = standard(LocalToolset(), Guard(layers=tuple(layers)))
+    assert isinstance(provider, Planned) == ("general" not in found.values())
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------

@@ -355,7 +355,7 @@ class PlannedBase(StepLayer, frozen=True):
 
 class OtherCalls(PlannedBase, frozen=True):
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        return CallToolResult([])
+        return CallToolResult([TextContent(text="other")])
 
 
 class OtherDecision(PlannedBase, frozen=True):
@@ -377,8 +377,24 @@ class OtherDecision(PlannedBase, frozen=True):
 def test_a_layer_that_treats_calls_without_a_step_keeps_the_pipeline_nested(
     layer: Callable[[Provider], Provider], takes_plans: bool
 ):
-    provider = planned(Bottom("answers", Log()), [("base", PlannedBase), ("layer", layer)])
+    provider = planned(Bottom("answers", Log()), [("base", PlannedBase), ("layer", layer), ("steps", PlannedBase)])
     assert isinstance(provider, Planned) == takes_plans
+
+
+@pytest.mark.parametrize(
+    ("layer", "takes_plans"), [(Unplanned, True), (OtherCalls, True), (Hides, False), (Wrapper, True)]
+)
+def test_a_layer_without_a_step_runs_in_the_place_of_the_tool_right_around_it(
+    layer: Callable[[Provider], Provider], takes_plans: bool
+):
+    log = Log()
+    provider = planned(Bottom("answers", log), [("base", PlannedBase), ("layer", layer)])
+    assert isinstance(provider, Planned) == takes_plans
+    if isinstance(provider, Planned):
+        nested = driven(provider.inner.call_tool(ToolCall("tool", {}, CONTEXT)), log, -1)
+        log.events.clear()
+        log.made = itertools.count()
+        assert driven(provider.call_tool(ToolCall("tool", {}, CONTEXT)), log, -1) == nested
 
 
 def test_a_tool_that_a_layer_without_a_step_hides_is_not_called():

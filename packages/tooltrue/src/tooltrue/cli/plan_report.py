@@ -10,7 +10,7 @@ from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.wording import POLICY_ENTRY_NOT_FOUND
 from tooltrue.errors import ConfigurationError, UnknownTool
 from tooltrue.policy.pipeline import STAGES
-from tooltrue.policy.placing import by_gap, checked, form_of
+from tooltrue.policy.placing import by_gap, forms
 from tooltrue.policy.plan import CallPlan, Planned
 from tooltrue.server.service import SILENT
 from tooltrue.spelling import closest
@@ -55,8 +55,8 @@ def _layers(server: Server) -> list[dict[str, str]]:
 
 def _general(server: Server, provider: object, name: str, present: str, context: RequestContext) -> str:
     if not isinstance(provider, Planned):
-        layers = checked(server.settings.layers, [stage.name for stage in STAGES])
-        names = [layer.name for layer in layers if form_of(layer) == "general"]
+        own = forms(server.settings.layers, [stage.name for stage in STAGES])
+        names = sorted(layer for layer, form in own.items() if form == "general")
         return f"a layer of the pipeline has no steps{': ' if names else ''}{', '.join(names)}"
     if name != present:
         return f"{name} is an old name of the tool"

@@ -7,7 +7,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from tooltrue.policy.audit.recorder import Recorder
@@ -36,7 +36,7 @@ from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.tools.toolset import Provider
 
 if TYPE_CHECKING:  # few servers have layers of their own
-    from tooltrue.policy.placing import AuthorLayer, Placed
+    from tooltrue.policy.placing import AuthorLayer, LayerForm, Placed
 
 __all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
@@ -382,20 +382,23 @@ def described(guard: Guard) -> list[tuple[str, str, str]]:
 
 
 def _authors_rows(guard: Guard) -> dict[int, list[LayerRow]]:
-    from tooltrue.policy.placing import by_gap, form_of  # noqa: PLC0415 - few servers have layers of their own
+    from tooltrue.policy.placing import by_gap, forms  # noqa: PLC0415 - few servers have layers of their own
 
-    forms = {
-        "steps": "on: an author's layer, a step in the plans of calls",
-        "general": "on: an author's layer without steps, so that calls of all tools take the general form",
-        "passes calls": "on: an author's layer, which leaves calls alone",
-    }
+    stages = [stage.name for stage in STAGES]
+    shown = {name: _FORMS[form] for name, form in forms(guard.layers, stages).items()}
 
     def row(layer: Placed) -> LayerRow:
-        shows = forms[form_of(layer)]
-        return LayerRow(layer.name, shows, lambda guard: shows, "layers")
+        return LayerRow(layer.name, shown[layer.name], lambda guard: shown[layer.name], "layers")
 
-    gaps = by_gap(guard.layers, [stage.name for stage in STAGES])
-    return {gap: [row(layer) for layer in layers] for gap, layers in gaps.items()}
+    return {gap: [row(layer) for layer in layers] for gap, layers in by_gap(guard.layers, stages).items()}
+
+
+_FORMS: Final[Mapping[LayerForm, str]] = {
+    "steps": "on: an author's layer, a step in the plans of calls",
+    "around": "on: an author's layer, right around the tools",
+    "general": "on: an author's layer without steps at its place, so that calls of all tools take the general form",
+    "passes calls": "on: an author's layer, which leaves calls alone",
+}
 
 
 def _origin_of_decision(guard: Guard) -> str:

@@ -18,6 +18,7 @@ from tooltrue.policy.plan import (
     StepLayer,
     around_step,
     as_planned,
+    finds_the_same,
     passes_calls,
 )
 from tooltrue.policy.wording import (
@@ -65,18 +66,19 @@ __all__ = [
     "around_each",
     "by_gap",
     "checked",
-    "form_of",
+    "forms",
     "placed",
     "with_authors",
 ]
 
 LayerFactory: TypeAlias = Callable[[Provider], Provider]
-LayerForm: TypeAlias = Literal["steps", "general", "passes calls"]
+LayerForm: TypeAlias = Literal["steps", "around", "general", "passes calls"]
 
 _OUTERMOST = "audit"
 _INNERMOST = "stored_results"
 _FINDS = "authorize"
 _ANSWERS = "errors_as_results"
+_INNERMOST_STEPS = "sanitize_output"  # stages inside of it have no steps for calls
 
 GUARANTEES: Mapping[str, str] = {
     "audit": "each operation is recorded, and an error is answered, whatever the layer does",
@@ -325,13 +327,31 @@ class _Nothing(NoTools, NoLibrary):
         return lambda: None
 
 
-def form_of(layer: Placed) -> LayerForm:
-    """Return how calls pass a layer. The layer is made for that, around a provider without anything."""
+def forms(layers: Iterable[AuthorLayer], stages: Sequence[str]) -> dict[str, LayerForm]:
+    """Return how calls pass each layer, by its name. The layers are made for that, around a provider without anything.
+
+    Right around the tools a layer without steps runs in the place of the tool; outside of any step it makes all calls
+    take the general form.
+    """
+    gaps, found = by_gap(layers, stages), dict[str, LayerForm]()
+    has_steps = False
+    for gap in sorted(gaps, reverse=True):
+        has_steps = has_steps or gap <= stages.index(_INNERMOST_STEPS)
+        for layer in reversed(gaps[gap]):
+            form = _form_of(layer)
+            found[layer.name] = "general" if form == "around" and has_steps else form
+            has_steps = has_steps or form == "steps"
+    return found
+
+
+def _form_of(layer: Placed) -> LayerForm:
     nothing = _Nothing()
     made = _bounded(layer, nothing)
     if as_planned(made) is not None:
         return "steps"
-    return "passes calls" if passes_calls(made, nothing) else "general"
+    if passes_calls(made, nothing):
+        return "passes calls"
+    return "around" if finds_the_same(made, nothing) else "general"
 
 
 def around_each(provider: Provider, layers: Iterable[AuthorLayer]) -> list[tuple[str, Provider]]:

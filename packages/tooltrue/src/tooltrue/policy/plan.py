@@ -21,7 +21,8 @@ tool that is registered anew, or shown to other callers, is another object, or i
 fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 1,000 are kept.
 
 Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
-of a tool, and every call of a pipeline that has a layer without ``for_tool``.
+of a tool, and every call of a pipeline that has a layer without ``for_tool``, unless that stands right around the
+tools.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ __all__ = [
     "StepLayer",
     "around_step",
     "as_planned",
+    "finds_the_same",
     "passes_calls",
     "planned",
 ]
@@ -306,16 +308,19 @@ class Planned(Wrapper, frozen=True):
 
 def planned(provider: Provider, layers: Sequence[tuple[str, Callable[[Provider], Provider]]]) -> Provider:
     """Wrap ``provider`` in ``layers``, the outermost first, each with its name; calls take plans where every layer
-    says what it does for a tool."""
-    inner, stepped, general = provider, list[tuple[str, PlannedLayer]](), False
+    says what it does for a tool. Layers inside of all others that do not, and that change no tool, are run by a plan in
+    the place of the tool."""
+    inner = innermost = provider
+    stepped, general = list[tuple[str, PlannedLayer]](), False
     for name, layer in reversed(layers):
         outer = layer(inner)
         if (stepping := as_planned(outer)) is not None:
             stepped.insert(0, (name, stepping))
         elif not passes_calls(outer, inner):
-            general = True
+            innermost = outer
+            general = general or bool(stepped) or not finds_the_same(outer, inner)
         inner = outer
-    return inner if general else Planned(inner, tuple(stepped), provider)
+    return inner if general else Planned(inner, tuple(stepped), innermost)
 
 
 def as_planned(layer: object) -> PlannedLayer | None:
@@ -337,3 +342,8 @@ _CALLING = frozenset({"call_tool", "around"})
 def passes_calls(outer: Provider, inner: Provider) -> bool:
     """Return whether ``outer`` leaves calls alone: then it finds and calls tools by the methods of ``inner``."""
     return outer.call_tool == inner.call_tool and outer.find_tool == inner.find_tool
+
+
+def finds_the_same(outer: Provider, inner: Provider) -> bool:
+    """Return whether ``outer`` finds tools by the methods of ``inner``."""
+    return outer.find_tool == inner.find_tool and outer.known_tool == inner.known_tool
