@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,4 +78,52 @@ def test_authentication_configured_in_two_places_is_refused(tmp_path: Path) -> N
     made = guarded(Public(), rules=file_of(tmp_path, "[auth.public]"))
     with pytest.raises(ConfigurationError, match=r"tooltrue.toml \[auth\]") as caught:
         made.http_app()
-    assert caught.value.code == "TT4206"
+    assert caught.value.code == "TT1064"
+
+
+PRESET = """\
+[auth.oauth]
+preset = "{preset}"
+resource = "{resource}"
+{settings}
+"""
+
+
+def test_a_preset_in_the_file_is_that_of_a_program(mounts: Mounts, issuer: Issuing, tmp_path: Path) -> None:
+    settings = f'domain = "acme.okta.com"\nscopes = ["read"]\njwks_uri = "{issuer.url}/jwks"'
+    made = guarded(None, rules=file_of(tmp_path, PRESET.format(preset="okta", resource=RESOURCE, settings=settings)))
+    token = issuer.signed(iss="https://acme.okta.com/oauth2/default", aud=RESOURCE, scope=None, scp=["read"])
+    assert who(call(mounts, made, token)) == ["https://acme.okta.com/oauth2/default#ada", "read"]
+
+
+def test_the_secret_of_a_preset_stands_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_TOOLS", "s3cr3t")
+    settings = 'client_id = "Iv1.x"\nclient_secret_env = "SECRET_OF_TOOLS"'
+    made = guarded(None, rules=file_of(tmp_path, PRESET.format(preset="github", resource=RESOURCE, settings=settings)))
+    made.use_auth(made.auth_settings.with_secrets())
+    assert "SECRET_OF_TOOLS" not in os.environ
+    assert made.guard()[0][1] == f"stdio: local; HTTP: tokens of https://github.com/login/oauth for {RESOURCE}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ("", "TT4541"),
+        ('client_id = "Iv1.x"\nclient_secret_env = "NO_SUCH_VARIABLE"', "TT1064"),
+        ('client_id = "Iv1.x"\nclient_secret_env = "A"\nclient_secret_file = "b"', "TT1064"),
+        ('client_id = "Iv1.x"\nissuers = [{ url = "https://login.example.com" }]', "TT4547"),
+    ],
+)
+def test_a_preset_that_cannot_be_set_up_is_refused_with_its_line(tmp_path: Path, settings: str, code: str) -> None:
+    made = guarded(None, rules=file_of(tmp_path, PRESET.format(preset="github", resource=RESOURCE, settings=settings)))
+    with pytest.raises(ConfigurationError) as caught:
+        made.http_app()
+    assert code in str(caught.value.say())
+    assert "tooltrue.toml:1" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ['resource = "{resource}"', 'resource = "{resource}"\ndomain = "x.example"'])
+def test_a_table_without_issuers_and_preset_is_refused(tmp_path: Path, text: str) -> None:
+    made = guarded(None, rules=file_of(tmp_path, f"[auth.oauth]\n{text.format(resource=RESOURCE)}"))
+    with pytest.raises(ConfigurationError, match="preset"):
+        made.http_app()

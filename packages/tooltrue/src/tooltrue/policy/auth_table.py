@@ -23,11 +23,14 @@ def _list(items: Mapping[str, Any], least: int = 1) -> dict[str, Any]:
 _TEXT: Final = {"type": "string", "minLength": 1}
 _SCOPES: Final = _list(_TEXT)
 
+_SECRET: Final = {
+    "client_secret_env": _TEXT,  # the name of a variable; this file holds no secret
+    "client_secret_file": _TEXT,
+}
 _INTROSPECTION: Final = _closed(
     {
         "client_id": _TEXT,
-        "client_secret_env": _TEXT,  # the name of a variable; this file holds no secret
-        "client_secret_file": _TEXT,
+        **_SECRET,
         "endpoint": _TEXT,
         "always": {"type": "boolean"},
     },
@@ -38,6 +41,12 @@ _OAUTH: Final = _closed(
     {
         "resource": _TEXT,
         "issuers": _list(_ISSUER),
+        "preset": _TEXT,  # in place of issuers, with its own settings
+        **dict.fromkeys(
+            ("domain", "url", "realm", "server", "tenant", "client_id", "api", "tokeninfo", "jwks_uri"), _TEXT
+        ),
+        "client_ids": _list(_TEXT),
+        **_SECRET,
         "scopes": _SCOPES,
         "optional_scopes": _SCOPES,
         "includes": {"type": "object", "additionalProperties": _SCOPES},
@@ -46,7 +55,6 @@ _OAUTH: Final = _closed(
         "leeway": {"type": "integer", "minimum": 0, "maximum": 60},
     },
     "resource",
-    "issuers",
 )
 _PROXY: Final = _closed(
     {

@@ -17,6 +17,7 @@ from tooltrue.server.wording import (
     ALLOWED_CALLERS_SET_TWICE,
     AUTH_SETTING_INVALID,
     CLIENT_SECRET_NOT_AVAILABLE,
+    PRESET_OR_ISSUERS,
     REASON_SECRET_ABSENT,
     REASON_SECRET_NAMED_NOWHERE,
     REASON_SECRET_NAMED_TWICE,
@@ -60,7 +61,8 @@ class AuthSettings(Value, frozen=True):
     @property
     def files(self) -> Sequence[str]:
         """The key and secret files that the settings name: write access to them is access to the server."""
-        logins = [one.get("introspection", {}) for one in self.table.get("oauth", {}).get("issuers", ())]
+        oauth = self.table.get("oauth", {})
+        logins = [oauth, *(one.get("introspection", {}) for one in oauth.get("issuers", ()))]
         places = (self.table.get("keys"), *(login.get("client_secret_file") for login in logins))
         return [place for place in places if place is not None]
 
@@ -70,11 +72,11 @@ class AuthSettings(Value, frozen=True):
         """
         if "oauth" not in self.table:
             return self
-        oauth, names = self.table["oauth"], set[str]()
-        issuers = [self._placed("oauth", lambda one: _with_secret(one, names), one) for one in oauth["issuers"]]
+        names = set[str]()
+        oauth = self._placed("oauth", lambda table: _with_secrets(table, names), self.table["oauth"])
         for name in names:
             os.environ.pop(name, None)
-        return replaced(self, table={**self.table, "oauth": {**oauth, "issuers": issuers}})
+        return replaced(self, table={**self.table, "oauth": oauth})
 
     def methods(self) -> Sequence[Authentication]:
         """Make the authentication methods that the settings name. Raises ``ConfigurationError`` for an invalid one."""
@@ -100,12 +102,36 @@ def _keys(path: str) -> Authentication:
 def _oauth(table: Mapping[str, Any]) -> Authentication:
     from tooltrue.server import oauth  # noqa: PLC0415 - stdio needs no HTTP
 
+    if ("preset" in table) == ("issuers" in table):
+        raise ConfigurationError.of(PRESET_OR_ISSUERS)
+    if "preset" in table:
+        return _preset(table)
+    if _PRESET_SETTINGS & table.keys():
+        raise ConfigurationError.of(PRESET_OR_ISSUERS)
     settings = {key: value for key, value in table.items() if key != "issuers"}
     issuers = [
         oauth.AuthorizationServer(one["url"], one.get("jwks_uri"), _introspection(one.get("introspection")))
         for one in table["issuers"]
     ]
     return oauth.OAuth(issuer=issuers, **settings)
+
+
+_PRESET_SETTINGS: Final = frozenset(
+    {
+        *("domain", "url", "realm", "server", "tenant", "client_id", "client_ids", "api", "tokeninfo", "jwks_uri"),
+        *("client_secret_env", "client_secret_file"),
+    }
+)
+
+
+def _preset(table: Mapping[str, Any]) -> Authentication:
+    sources = ("preset", "client_secret_env", "client_secret_file")
+    settings = {key: value for key, value in table.items() if key not in sources}
+    if any(source in table for source in sources[1:]):
+        settings[_SECRET] = _secret(table)
+    from tooltrue.server import oauth  # noqa: PLC0415 - stdio needs no HTTP
+
+    return oauth.OAuth.preset(table["preset"], **settings)
 
 
 def _introspection(table: Mapping[str, Any] | None) -> Introspection | None:
@@ -142,14 +168,22 @@ _METHODS: Final[Mapping[str, Callable[[Any], Authentication]]] = {
 # -- secrets: never in a settings file, but in a variable or a file of their own --------------------------------------
 
 
-def _with_secret(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
-    """Return the issuer with the secret of our client there; the variable that held it is added to ``names``."""
+def _with_secrets(oauth: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
+    """Return the table ``oauth`` with the secrets of our clients; variables that held one are added to ``names``."""
+    if "client_secret_env" in oauth or "client_secret_file" in oauth:
+        oauth = _with_secret(oauth, names)
+    return {**oauth, "issuers": [_with_login(one, names) for one in oauth["issuers"]]} if "issuers" in oauth else oauth
+
+
+def _with_login(issuer: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
     table = issuer.get("introspection")
-    if table is None:
-        return issuer
+    return issuer if table is None else {**issuer, "introspection": _with_secret(table, names)}
+
+
+def _with_secret(table: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
     if "client_secret_env" in table:
         names.add(table["client_secret_env"])
-    return {**issuer, "introspection": {**table, _SECRET: _secret(table)}}
+    return {**table, _SECRET: _secret(table)}
 
 
 _SECRET: Final = "client_secret"  # not a key of the table in the file
@@ -176,4 +210,5 @@ def _text(table: Mapping[str, Any], path: Path) -> str:
 
 
 def _no_secret(table: Mapping[str, Any], problem: str | Worded) -> ConfigurationError:
-    return ConfigurationError.of(CLIENT_SECRET_NOT_AVAILABLE, client=table["client_id"], problem=problem)
+    client = table.get("client_id", table.get("preset", ""))
+    return ConfigurationError.of(CLIENT_SECRET_NOT_AVAILABLE, client=client, problem=problem)

@@ -45,10 +45,11 @@ LOCAL_HTTP = Principal("local:http")
 class Authentication:
     """A method to authenticate HTTP callers. ``parameters`` go into the challenge of a 401; ``headers`` are the headers
     that it reads, and may not be repeated in a request; ``pages`` are public pages beside the endpoint; ``shown``
-    describes the admitted callers in a few words.
+    describes the admitted callers in a few words. ``scope_prefix`` stands before the names of scopes in a challenge.
     """
 
     shown: str = "of its own"
+    scope_prefix: str = ""
 
     parameters: Mapping[str, str] = {}
     headers: Sequence[str] = ()
@@ -135,9 +136,12 @@ def bearer(carrier: Carrier) -> str | None:
 
 def challenge(methods: Iterable[Authentication], error: RpcError) -> str:
     """Return the value of ``WWW-Authenticate``: what would be accepted (RFC 6750, section 3; RFC 9728, section 5.1)."""
+    methods = tuple(methods)
     parameters = {name: value for method in methods for name, value in method.parameters.items()}
     if isinstance(error, ScopeNeeded):
-        needed = {*error.scopes, *parameters.get("scope", "").split()} - {"offline_access"}
+        prefix = next((method.scope_prefix for method in methods if method.scope_prefix), "")
+        own = [f"{prefix}{scope}" for scope in error.scopes if scope != "offline_access"]
+        needed = {*own, *parameters.get("scope", "").split()}
         parameters |= {"error": "insufficient_scope", "scope": " ".join(sorted(needed))}
     elif isinstance(error, Refused) and error.error:
         parameters["error"] = error.error

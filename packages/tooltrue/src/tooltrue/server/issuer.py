@@ -16,6 +16,7 @@ from tooltrue.protocol.types import Value
 from tooltrue.protocol.wellknown import issuer_places
 from tooltrue.server.identity import Refused
 from tooltrue.server.jwt import BadToken, Claims, read_keys
+from tooltrue.server.token_checks import TOKEN_CHECKS, TokenCheck
 from tooltrue.server.wording import (
     REASON_ISSUER_METADATA_FOREIGN,
     REASON_ISSUER_METADATA_MEMBER,
@@ -49,7 +50,7 @@ class _KeySet(Value, frozen=True):
 
 class TokenIssuer:
     """``jwks_uri`` and ``introspection_endpoint`` come from its metadata, unless they are given. ``login`` is the
-    client that may introspect tokens; without it no token is introspected.
+    client that may introspect tokens; without it no token is introspected. ``check`` is how the endpoint is asked.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class TokenIssuer:
         jwks_uri: str | None = None,
         introspection_endpoint: str | None = None,
         login: tuple[str, str] | None = None,
+        check: TokenCheck = TOKEN_CHECKS["introspection"],
     ) -> None:
         self.url = url
         self._fetcher = fetcher
@@ -68,6 +70,7 @@ class TokenIssuer:
         self._jwks_uri = jwks_uri
         self._introspection_endpoint = introspection_endpoint
         self._login = login
+        self._check = check
         self._metadata: Mapping[str, Any] | None = None
         self._key_set: _KeySet | None = None
         self._tried = self._complained = float("-inf")
@@ -164,10 +167,9 @@ class TokenIssuer:
 
     async def _ask(self, token: str, login: tuple[str, str]) -> Claims:
         endpoint = self._introspection_endpoint or await self._place("introspection_endpoint")
-        form = {"token": token, "token_type_hint": "access_token"}
-        answer = await self._fetcher.post(endpoint, form, login)
-        claims = _json(answer)
-        if not is_object(claims) or claims.get("active") is not True:
+        answer = await self._check.ask(self._fetcher, endpoint, token, login)
+        claims = None if answer.status in self._check.invalid else self._check.claims(_json(answer))
+        if claims is None:
             raise BadToken(Worded(REASON_TOKEN_INACTIVE, {}))
         return claims
 

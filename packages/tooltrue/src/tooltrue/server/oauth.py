@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 from urllib.parse import urlsplit
 
 from tooltrue.errors import ConfigurationError, ScopeNeeded
@@ -28,6 +28,7 @@ from tooltrue.server.wording import (
     LABEL_SECONDS_UP_TO,
     MULTIPLE_INTROSPECTION_ENDPOINTS,
     OAUTH_EXTRA_MISSING,
+    REASON_CLAIM_MISSING,
     REASON_TOKEN_OF_OTHER_ISSUER,
     REASON_TOKEN_TOO_LONG,
     REASON_TOKEN_UNREADABLE,
@@ -40,6 +41,7 @@ from tooltrue.wording import SETTING_INVALID, Worded
 
 if TYPE_CHECKING:  # its dependencies come with an extra
     from tooltrue.server.issuer import TokenIssuer
+    from tooltrue.server.presets import PresetName, PresetSettings
 
 __all__ = ["AuthorizationServer", "Introspection", "OAuth"]
 
@@ -81,13 +83,17 @@ class _TokenCache:
 
 class Introspection(Value, frozen=True):
     """How to introspect an opaque token (RFC 7662): the client credentials, and the endpoint unless the issuer's
-    metadata names it. ``always``: introspect signed tokens too, so that a revoked one ends within a minute.
+    metadata names it. ``always``: introspect signed tokens too, so that a revoked one ends within a minute. ``kind`` is
+    how the endpoint is asked, and ``audiences`` are accepted in its answers alone: the client ids of an issuer whose
+    opaque tokens have no other audience.
     """
 
     client_id: str
     client_secret: str
     endpoint: str | None = None
     always: bool = False
+    kind: Literal["introspection", "github", "google"] = "introspection"
+    audiences: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Introspection({self.client_id!r}, …)"
@@ -114,8 +120,22 @@ class OAuth(Authentication):
     clients. ``includes`` maps a scope to the scopes that it implies: ``{"admin": ["read", "write"]}``. ``audiences``
     are further accepted audiences. Signed tokens are checked with the issuer's keys (``jwks_uri``, by default from its
     metadata), others by ``introspection``; with several issuers, each is an :class:`AuthorizationServer` with settings
-    of its own. ``algorithms`` are asymmetric ones; ``leeway`` is the accepted clock difference in seconds, at most 60.
+    of its own. ``algorithms`` are asymmetric ones, none for an issuer without signed tokens; ``leeway`` is the accepted
+    clock difference in seconds, at most 60. ``scope_claims`` are the claims that hold scopes, by default ``scope`` or
+    ``scp``; a token without any of them is then refused. ``scope_prefix`` stands before the names of scopes that
+    clients are told to ask for.
     """
+
+    @classmethod
+    def preset(cls, name: PresetName, *, resource: str, **settings: Unpack[PresetSettings]) -> OAuth:
+        """The settings for a well-known authorization server: ``OAuth.preset("auth0", domain="acme.eu.auth0.com",
+        resource="https://tools.example.com/mcp")``. Raises ``ConfigurationError`` for a missing or unknown setting.
+        """
+        from tooltrue.server.presets import settings_of_preset  # noqa: PLC0415 - few servers use one
+
+        made = settings_of_preset(name, settings)
+        login = made.pop("introspection", None)
+        return cls(resource=resource, introspection=None if login is None else Introspection(**login), **made)
 
     def __init__(
         self,
@@ -130,6 +150,8 @@ class OAuth(Authentication):
         jwks_uri: str | None = None,
         algorithms: Collection[str] | None = None,
         leeway: int = 30,
+        scope_claims: Sequence[str] = (),
+        scope_prefix: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         if find_spec("joserfc") is None:
@@ -140,10 +162,12 @@ class OAuth(Authentication):
         self._scopes = _check_scopes("OAuth(scopes=…)", scopes)
         self._optional = _check_scopes("OAuth(optional_scopes=…)", optional_scopes)
         self._includes = _closure(includes or {})
-        self._algorithms = frozenset(algorithms or self._jwt.ALGORITHMS)
+        self._algorithms = frozenset(self._jwt.ALGORITHMS if algorithms is None else algorithms)
         _check("OAuth(algorithms=…)", self._algorithms <= set(self._jwt.ALGORITHMS), ", ".join(self._jwt.ALGORITHMS))
         _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, Worded(LABEL_SECONDS_UP_TO, {"limit": _MAX_LEEWAY}))
         self._leeway = leeway
+        self._scope_claims = tuple(scope_claims)
+        self.scope_prefix = scope_prefix
         self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
         self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
         self._clock = clock
@@ -151,13 +175,14 @@ class OAuth(Authentication):
         self._issuers = {server.url: _issuer(server, clock) for server in servers}
         introspecting = next(((server.url, server.introspection) for server in servers if server.introspection), None)
         self._introspecting_issuer = None if introspecting is None else introspecting[0]
+        self._introspected_audiences = (*self._audiences, *(introspecting[1].audiences if introspecting else ()))
         self._always_introspected = introspecting[0] if introspecting is not None and introspecting[1].always else None
         self.shown = f"tokens of {', '.join(self._issuers)} for {self.resource}"
         self._good = _TokenCache(_MAX_GOOD)
         self._bad = _TokenCache(_MAX_BAD)
         self.parameters = {
             "resource_metadata": resource_place(self.resource),
-            **({"scope": " ".join(self._scopes)} if self._scopes else {}),
+            **({"scope": " ".join(self._requested(self._scopes))} if self._scopes else {}),
         }
         self.pages = self._published()
 
@@ -196,6 +221,7 @@ class OAuth(Authentication):
         """Return the issuer of a token and its verified claims. Raises ``BadToken``."""
         needed = ["aud"]
         claims: Mapping[str, Any] = {}
+        audiences = self._audiences
         if _is_signed(token):
             header = self._jwt.header_of(token, self._algorithms)
             issuer = self._trusted(header.issuer)
@@ -203,6 +229,7 @@ class OAuth(Authentication):
             needed += ["iss", "exp", "sub"]
         elif self._introspecting_issuer is not None:
             issuer = self._issuers[self._introspecting_issuer]
+            audiences = self._introspected_audiences
         else:
             raise self._jwt.BadToken(Worded(REASON_TOKEN_UNREADABLE, {}))
         if not claims or issuer.url == self._always_introspected:
@@ -211,11 +238,13 @@ class OAuth(Authentication):
         self._jwt.check_claims(
             claims,
             issuer=issuer.url,
-            audiences=self._audiences,
+            audiences=audiences,
             now=self._clock(),
             leeway=self._leeway,
             needed=needed,
         )
+        if self._scope_claims and not any(name in claims for name in self._scope_claims):
+            raise self._jwt.BadToken(Worded(REASON_CLAIM_MISSING, {"claim": self._scope_claims[0]}))
         return issuer.url, claims
 
     def _trusted(self, url: str) -> TokenIssuer:
@@ -236,13 +265,17 @@ class OAuth(Authentication):
         raise self._jwt.BadToken(Worded(REASON_TOKEN_WITHOUT_SUBJECT, {}))
 
     def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
-        claim = claims.get("scope", claims.get("scp"))
-        scopes = claim.split() if isinstance(claim, str) else _texts(claim)
+        names = self._scope_claims or (("scope",) if "scope" in claims else ("scp",))
+        scopes = [scope for name in names for scope in _words(claims.get(name))]
         return frozenset(scopes).union(*(self._includes.get(scope, ()) for scope in scopes))
+
+    def _requested(self, scopes: Iterable[str]) -> list[str]:
+        """The names by which clients ask for scopes."""
+        return [f"{self.scope_prefix}{scope}" for scope in scopes]
 
     def _published(self) -> Mapping[str, Page]:
         """The metadata pages: at the root form, at that of the endpoint, and at that of the resource."""
-        scopes = sorted({*self._scopes, *self._optional})
+        scopes = self._requested(sorted({*self._scopes, *self._optional}))
         body = encode(
             {
                 "resource": self.resource,
@@ -287,6 +320,7 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> TokenIss
 
     fetcher = Fetcher([_check_url(name, place) for name, place in named if place is not None])
     from tooltrue.server.issuer import TokenIssuer  # noqa: PLC0415 - stdio needs no HTTP
+    from tooltrue.server.token_checks import TOKEN_CHECKS  # noqa: PLC0415 - stdio needs no HTTP
 
     return TokenIssuer(
         server.url,
@@ -295,6 +329,7 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> TokenIss
         jwks_uri=server.jwks_uri,
         introspection_endpoint=endpoint,
         login=None if login is None else (login.client_id, login.client_secret),
+        check=TOKEN_CHECKS["introspection" if login is None else login.kind],
     )
 
 
@@ -356,6 +391,11 @@ def _canonical_all(audience: Any) -> Any:
     if isinstance(audience, str):
         return _canonical(audience)
     return list(map(_canonical, _texts(audience)))
+
+
+def _words(value: Any) -> list[str]:
+    """The words of a text, or the strings of an array."""
+    return value.split() if isinstance(value, str) else _texts(value)
 
 
 def _texts(value: Any) -> list[str]:

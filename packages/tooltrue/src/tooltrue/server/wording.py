@@ -591,3 +591,52 @@ LIFESPAN_MISSING: Final = message(
     "The server {server} has no lifespan, and {subject} takes a {type} from it; write Server(…, lifespan=lifespan).",
     "服务器 {server} 没有 lifespan，而 {subject} 需要由它提供 {type}；请写 Server(…, lifespan=lifespan)。",
 )
+PRESET_UNKNOWN: Final = message(
+    "TT4540",
+    "There is no sign-in preset {preset!r}; there are {known}. For any other authorization server, name its issuer: "
+    "OAuth(issuer=…).",
+    "没有名为 {preset!r} 的登录预设；现有 {known}。其他授权服务器请直接指定签发者：OAuth(issuer=…)。",
+)
+PRESET_SETTING_MISSING: Final = message(
+    "TT4541",
+    "The sign-in preset {preset} needs {names}.",
+    "登录预设 {preset} 需要 {names}。",
+)
+PRESET_SETTING_UNKNOWN: Final = message(
+    "TT4542",
+    "The sign-in preset {preset} has no setting {name!r}. It takes {known}.",
+    "登录预设 {preset} 没有设置 {name!r}。它接受 {known}。",
+)
+PRESET_SETTING_INVALID: Final = message(
+    "TT4543",
+    "{name} of the sign-in preset {preset} must be {wanted}.",
+    "登录预设 {preset} 的 {name} 必须是 {wanted}。",
+)
+PRESET_AUDIENCE_OF_ALL: Final = message(
+    "TT4544",
+    "Every token of {preset} may have the audience {audience!r}, so tokens of other applications would be accepted. "
+    "Make the issuer put the URL of this server into the audience of its tokens.",
+    "{preset} 的任何令牌都可能带有受众 {audience!r}，其他应用的令牌也会因此被接受。"
+    "请让签发者把此服务器的 URL 放入令牌的受众。",
+)
+PRESET_OR_ISSUERS: Final = message(
+    "TT4547",
+    "The table names either a preset, with its settings, or its issuers: one of the two.",
+    "该表要么指定 preset 及其设置，要么指定 issuers，二者选一。",
+)
+LABEL_HOST_NAME: Final = message(
+    "TT4548",
+    "a host name, such as acme.example.com, without https://",
+    "主机名，例如 acme.example.com，不带 https://",
+)
+LABEL_GUID: Final = message(
+    "TT4549",
+    "a GUID, as the overview of the directory or application shows it; a name such as common would admit every "
+    "directory",
+    "GUID，见目录或应用的概述页；common 之类的名称会允许所有目录",
+)
+LABEL_PATH_SEGMENT: Final = message(
+    "TT4539",
+    "made of letters, digits and ._~-",
+    "由字母、数字和 ._~- 组成",
+)

@@ -158,9 +158,11 @@ class Fetcher:
         auth = None if login is None else httpx2.BasicAuth(*login)
         return await self._bounded("POST", url, auth=auth, data=form, headers=headers)
 
-    async def post_json(self, url: str, value: Json) -> Fetched:
-        """POST a JSON value. Raises :class:`NotFetched`."""
-        return await self._bounded("POST", url, content=encode(value), headers={"content-type": "application/json"})
+    async def post_json(self, url: str, value: Json, login: tuple[str, str] | None = None) -> Fetched:
+        """POST a JSON value, with a user name and password if given. Raises :class:`NotFetched`."""
+        auth = None if login is None else httpx2.BasicAuth(*login)
+        headers = {"content-type": "application/json"}
+        return await self._bounded("POST", url, auth=auth, content=encode(value), headers=headers)
 
     async def request(
         self,
