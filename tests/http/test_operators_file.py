@@ -78,7 +78,7 @@ def test_authentication_configured_in_two_places_is_refused(tmp_path: Path) -> N
     made = guarded(Public(), rules=file_of(tmp_path, "[auth.public]"))
     with pytest.raises(ConfigurationError, match=r"tooltrue.toml \[auth\]") as caught:
         made.http_app()
-    assert caught.value.code == "TT1064"
+    assert caught.value.code == "TT4206"
 
 
 PRESET = """\
@@ -122,8 +122,15 @@ def test_a_preset_that_cannot_be_set_up_is_refused_with_its_line(tmp_path: Path,
     assert "tooltrue.toml:1" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ['resource = "{resource}"', 'resource = "{resource}"\ndomain = "x.example"'])
-def test_a_table_without_issuers_and_preset_is_refused(tmp_path: Path, text: str) -> None:
-    made = guarded(None, rules=file_of(tmp_path, f"[auth.oauth]\n{text.format(resource=RESOURCE)}"))
+@pytest.mark.parametrize("more", ["", 'domain = "x.example"'])
+def test_a_table_without_issuers_and_preset_is_refused(tmp_path: Path, more: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        guarded(None, rules=file_of(tmp_path, f'[auth.oauth]\nresource = "{RESOURCE}"\n{more}'))
+    assert caught.value.code == "TT4302"
+
+
+def test_the_settings_of_a_preset_stand_beside_no_issuers(tmp_path: Path) -> None:
+    issuers = 'domain = "x.example"\nissuers = [{ url = "https://login.example.com" }]'
+    made = guarded(None, rules=file_of(tmp_path, f'[auth.oauth]\nresource = "{RESOURCE}"\n{issuers}'))
     with pytest.raises(ConfigurationError, match="preset"):
         made.http_app()

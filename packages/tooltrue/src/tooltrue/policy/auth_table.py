@@ -37,25 +37,28 @@ _INTROSPECTION: Final = _closed(
     "client_id",
 )
 _ISSUER: Final = _closed({"url": _TEXT, "jwks_uri": _TEXT, "introspection": _INTROSPECTION}, "url")
-_OAUTH: Final = _closed(
-    {
-        "resource": _TEXT,
-        "issuers": _list(_ISSUER),
-        "preset": _TEXT,  # in place of issuers, with its own settings
-        **dict.fromkeys(
-            ("domain", "url", "realm", "server", "tenant", "client_id", "api", "tokeninfo", "jwks_uri"), _TEXT
-        ),
-        "client_ids": _list(_TEXT),
-        **_SECRET,
-        "scopes": _SCOPES,
-        "optional_scopes": _SCOPES,
-        "includes": {"type": "object", "additionalProperties": _SCOPES},
-        "audiences": _list(_TEXT),
-        "algorithms": _list(_TEXT),
-        "leeway": {"type": "integer", "minimum": 0, "maximum": 60},
-    },
-    "resource",
-)
+_OAUTH: Final = {
+    **_closed(
+        {
+            "resource": _TEXT,
+            "issuers": _list(_ISSUER),
+            "preset": _TEXT,  # in place of issuers, with its own settings
+            **dict.fromkeys(
+                ("domain", "url", "realm", "server", "tenant", "client_id", "api", "tokeninfo", "jwks_uri"), _TEXT
+            ),
+            "client_ids": _list(_TEXT),
+            **_SECRET,
+            "scopes": _SCOPES,
+            "optional_scopes": _SCOPES,
+            "includes": {"type": "object", "additionalProperties": _SCOPES},
+            "audiences": _list(_TEXT),
+            "algorithms": _list(_TEXT),
+            "leeway": {"type": "integer", "minimum": 0, "maximum": 60},
+        },
+        "resource",
+    ),
+    "anyOf": [{"required": ["issuers"]}, {"required": ["preset"]}],
+}
 _PROXY: Final = _closed(
     {
         "addresses": _list(_TEXT),
