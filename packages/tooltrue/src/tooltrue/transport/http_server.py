@@ -602,7 +602,7 @@ def local_path(scope: Scope) -> str:
     return scope["path"].removeprefix(scope.get("root_path", ""))
 
 
-_ESCAPED_SIGNS = re.compile(rb"%(?:2[fF]|5[cC]|2[eE]|25|00)")  # slash, backslash, dot, percent, NUL
+_ESCAPED_SIGNS = re.compile(rb"%(?:2[fF]|5[cC]|2[eE])")  # slash, backslash, dot
 
 
 def _is_plain(scope: Scope) -> bool:
@@ -610,7 +610,11 @@ def _is_plain(scope: Scope) -> bool:
     or turned round, and the one that an author mounts may find another path there than the one that was authorized."""
     path = scope["path"]
     segments = path.rstrip("/").split("/")[1:]
-    readable = not any(segment in ("", ".", "..") for segment in segments) and path.isprintable() and "\\" not in path
+    readable = (
+        not any(segment in ("", ".", "..") for segment in segments)
+        and path.isprintable()
+        and not {"\\", "%"} & set(path)
+    )
     return readable and "//" not in path and not _ESCAPED_SIGNS.search(scope.get("raw_path") or b"")
 
 

@@ -23,7 +23,7 @@ async def lifespan_of(
     An error of the startup is raised here. An application that has no lifespan ends, or raises, before it has
     answered: that is no error, unless the lifespan is ``required``; then it is this one.
     """
-    conversation = _Conversation()
+    conversation = _LifespanMessages()
     shared: MutableMapping[str, Any] = {} if state is None else state
     scope: Scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": shared}
     task = asyncio.get_running_loop().create_task(conversation.run(app, scope))
@@ -44,7 +44,7 @@ async def lifespan_of(
         raise conversation.error
 
 
-class _Conversation:
+class _LifespanMessages:
     """The messages of one lifespan, from startup to shutdown."""
 
     def __init__(self) -> None:
