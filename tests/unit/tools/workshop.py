@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from tooltrue import ToolError
+from tooltrue import File, ToolError
 from tooltrue.tools.wording import DEFINITION_SETTING_INVALID
 from tooltrue.wording import alternatives
 
@@ -75,3 +76,13 @@ def falls_beside_its_copy(pipe: str) -> str:
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)
     return "never"
+
+
+def large_file() -> File:
+    """Is stored, and linked."""
+    return File(data="x" * 200_000, name="large.txt")
+
+
+def numbers() -> Iterator[int]:
+    """Is collected."""
+    yield from range(3)

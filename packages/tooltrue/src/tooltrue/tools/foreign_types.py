@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["ForeignKind", "foreign_kind"]
+__all__ = ["ForeignKind", "foreign_kind", "kind_of"]
 
 ForeignKind: TypeAlias = Literal["picture", "figure", "frame", "column", "array", "scalar", "helper", "table"]
 
@@ -35,3 +35,8 @@ def foreign_kind(type_: type) -> ForeignKind | None:
         if (kind := _KINDS.get((root, base.__name__))) is not None:
             return kind
     return None
+
+
+def kind_of(value: object) -> ForeignKind | None:
+    """Return what a value of one of these libraries, or of our own helpers, is."""
+    return foreign_kind(type(value))

@@ -22,6 +22,7 @@ from tooltrue.errors import DefinitionError, InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
 from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.content import unpacked
+from tooltrue.tools.stored_results import StoredResult
 from tooltrue.tools.threads import Lane
 from tooltrue.tools.wording import DEFINITION_SETTING_INVALID, LABEL_LEFT_OUT_NO_FUNCTION
 from tooltrue.wording import Worded
@@ -42,14 +43,16 @@ def check_isolated(function: Callable[..., Any]) -> None:
 
 def isolated(
     function: Callable[..., Any], name: str, lane: Lane
-) -> Callable[[Mapping[str, Json]], Awaitable[ToolOutcome]]:
-    """Wrap the function as one that takes checked arguments. The threads of ``lane`` wait for the processes."""
+) -> Callable[[Mapping[str, Json], list[StoredResult]], Awaitable[ToolOutcome]]:
+    """Wrap the function as one that takes checked arguments, and the list for results that are stored. The threads of
+    ``lane`` wait for the processes.
+    """
 
-    async def call(arguments: Mapping[str, Json]) -> ToolOutcome:
+    async def call(arguments: Mapping[str, Json], stored: list[StoredResult]) -> ToolOutcome:
         child = _ChildProcess(encode({**_place(function), "tool": name, "arguments": arguments, "path": sys.path}))
         answer = lane.run(child.run)
         try:
-            return _outcome_of(await asyncio.shield(answer), child)
+            return _outcome_of(await asyncio.shield(answer), child, stored)
         except asyncio.CancelledError:
             child.kill()
             raise
@@ -91,12 +94,13 @@ class _ChildProcess:
                 kill_tree(self._process.pid)
 
 
-def _outcome_of(output: bytes, child: _ChildProcess) -> ToolOutcome:
+def _outcome_of(output: bytes, child: _ChildProcess, stored: list[StoredResult]) -> ToolOutcome:
     if not output:
         how = signal.Signals(-child.status).name if child.status < 0 else f"status {child.status}"
         raise RuntimeError(f"the process of the tool ended without a word: {how}")
     answer: dict[str, Any] = decode(output)
     if "result" in answer:
+        stored.extend(map(StoredResult.unpacked, answer["stored"]))
         return unpacked(encode(answer["result"]))
     if "crash" in answer:
         raise RemoteCrash(f"the tool failed in its process:\n{answer['crash']}")

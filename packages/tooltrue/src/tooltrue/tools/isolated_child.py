@@ -52,7 +52,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         bound = bind(function, ToolOptions(name=job["tool"], blocking=False), ThreadPool(1))
         call = ToolCall(job["tool"], job["arguments"], RequestContext(LOCAL, _Nobody()))
         outcome: Any = asyncio.run(_run(bound.run, call))
-        return {"result": replaced(outcome, encoded=None)}
+        return {"result": replaced(outcome, encoded=None), "stored": call.context.stored}
     except InvalidResult as error:
         return {"broken": str(error)}
     except ToolError as error:

@@ -11,7 +11,7 @@ import io
 import mimetypes
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
@@ -28,7 +28,7 @@ from tooltrue.protocol.types import (
     ResourceLink,
     TextResource,
 )
-from tooltrue.tools.foreign_types import foreign_kind
+from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.wording import (
     LABEL_MEDIA_NEITHER_FILE,
     LABEL_MEDIA_NO_ROOT,
@@ -152,7 +152,7 @@ class Media:
         return InvalidResult.of(MEDIA_FILE_UNREADABLE, kind=type(self).__name__, path=self._path, problem=problem)
 
     @contextlib.contextmanager
-    def _opened(self, path: str) -> Iterator[int]:
+    def _opened(self, path: str) -> Generator[int]:
         # A pipe without a writer, or a device, must not hold up the thread.
         file = os.open(path, _READ) if self._root is None else self._open_below(os.fspath(self._root), path)
         try:
@@ -191,11 +191,12 @@ class Media:
         name = type(self).__name__
         if found is None:
             raise InvalidResult.of(MEDIA_TYPE_UNKNOWN, kind=name)
-        if not found.startswith(self._KIND) or found == "image/svg+xml" or declared == "image/svg+xml":
-            raise InvalidResult.of(MEDIA_OF_ANOTHER_TYPE, kind=name, actual=declared if actual is None else found)
+        if not found.startswith(self._KIND) or declared == _SVG:
+            raise InvalidResult.of(MEDIA_OF_ANOTHER_TYPE, kind=name, actual=_SVG if declared == _SVG else found)
         return found
 
 
+_SVG = "image/svg+xml"
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -223,7 +224,7 @@ class Image(Media):
     _KIND = "image/"
 
     def _check(self) -> None:
-        if self._path is not None or foreign_kind(type(self._data)) not in ("picture", "figure"):
+        if self._path is not None or kind_of(self._data) not in ("picture", "figure"):
             super()._check()
 
     def to_image_content(self) -> ImageContent:
@@ -235,7 +236,7 @@ class Image(Media):
         return self.to_image_content()
 
     def _bytes(self) -> bytes:
-        kind = None if self._path is not None else foreign_kind(type(self._data))
+        kind = None if self._path is not None else kind_of(self._data)
         if kind not in ("picture", "figure"):
             return super()._bytes()
         format = (self._format or "png").rpartition("/")[2].lower()
@@ -300,7 +301,7 @@ class File(Media):
         super().__init__(path, data, format, annotations, meta=meta, root=root, max_bytes=max_bytes)
 
     def _check(self) -> None:
-        if not isinstance(self._data, str) or self._path is not None:
+        if self._path is not None or self._root is not None or not isinstance(self._data, str):
             super()._check()
 
     def to_resource_content(self) -> EmbeddedResource:

@@ -6,8 +6,10 @@ callers the URI does not exist.
 
 from __future__ import annotations
 
+import base64
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol.types import ResourceLink, Value
@@ -42,6 +44,13 @@ class StoredResult(Value, frozen=True):
         uri = SCHEME + secrets.token_urlsafe(16)
         link = ResourceLink(uri, name, None, description, mime_type or default, len(data))
         return cls(link, data, not isinstance(value, bytes), seconds)
+
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any]) -> StoredResult:
+        """Return one that another process of ours has encoded as JSON."""
+        link = packed["link"]
+        made = ResourceLink(link["uri"], link["name"], mimeType=link.get("mimeType"), size=link.get("size"))
+        return cls(made, base64.b64decode(packed["data"]), packed["is_text"], packed["seconds"])
 
 
 class Chunk(Value, frozen=True):

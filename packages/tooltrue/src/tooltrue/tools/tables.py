@@ -13,12 +13,12 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tooltrue.errors import InvalidResult
 from tooltrue.protocol.types import CallToolResult, TextContent
 from tooltrue.tools.content import encoded_value
-from tooltrue.tools.foreign_types import foreign_kind
+from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.wording import TABLE_CELL_INFINITE, TABLE_OF_NO_FRAME, TABLE_TRUNCATED, TABLE_TRUNCATED_TWICE
 from tooltrue.wording import sentence
 
@@ -42,7 +42,7 @@ class Table:
     def __init__(
         self, frame: Any, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES, name: str = "table.csv"
     ) -> None:
-        if foreign_kind(type(frame)) != "frame":
+        if kind_of(frame) != "frame":
             raise InvalidResult.of(TABLE_OF_NO_FRAME, type=f"{type(frame).__module__}.{type(frame).__qualname__}")
         self._frame = frame
         self.max_rows = max_rows
@@ -58,7 +58,7 @@ class Frame:
     """The columns and rows of a data frame. The index of pandas counts as columns if it has names."""
 
     def __init__(self, frame: Any) -> None:
-        if foreign_kind(type(frame)) == "frame" and hasattr(frame, "iloc"):
+        if kind_of(frame) == "frame" and hasattr(frame, "iloc"):
             index: list[Any] = list(frame.index.names)
             frame = frame.reset_index() if any(name is not None for name in index) else frame
         self._frame = frame
@@ -96,7 +96,7 @@ def _columns(frame: Any, start: int, stop: int) -> list[Sequence[Any]]:
 
 
 def _cell(value: Any, column: str, row: int) -> Any:
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     if value is None or kind in (str, bool, int):
         return value
     if kind is float:
@@ -107,7 +107,7 @@ def _cell(value: Any, column: str, row: int) -> Any:
 
 
 def _other_cell(value: Any, column: str, row: int) -> Any:
-    if foreign_kind(type(value)) == "scalar":
+    if kind_of(value) == "scalar":
         value = value.item()
         return _cell(value, column, row) if type(value) in (str, bool, int, float) else _text(value)
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -121,13 +121,17 @@ def _text(value: Any) -> str:
     """Return the text of a cell: dates in ISO 8601, bytes in base64, lists and objects as JSON."""
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
-    if isinstance(value, timedelta | list | tuple | dict) or foreign_kind(type(value)) in ("array", "column"):  # pyright: ignore[reportUnknownArgumentType]
-        from tooltrue.tools.binding.return_values import json_text  # noqa: PLC0415 - few tables have such cells
+    if kind_of(value) in ("array", "column"):
+        return _json(value.tolist() if hasattr(value, "tolist") else value.to_list())
+    return _json(value) if isinstance(value, timedelta | list | tuple | dict) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
-        return json_text(value.tolist() if hasattr(value, "tolist") else value).strip('"')
-    return str(value)
+
+def _json(value: Any) -> str:
+    from tooltrue.tools.binding.return_values import json_text  # noqa: PLC0415 - few tables have such cells
+
+    return json_text(value).strip('"')
 
 
 def cells_of(column: Any) -> list[Any]:

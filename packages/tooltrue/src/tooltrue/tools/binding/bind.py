@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tooltrue.errors import DefinitionError
+from tooltrue.errors import DefinitionError, InvalidResult
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
@@ -131,7 +131,7 @@ def _isolated(
     lane = pool.lane(definition.name, settings.at_once or AT_ONCE)
     tool = replaced(_tool(function, definition, plain, settings, lane, pool), stoppable=True)
     call = isolated(function, definition.name, lane)
-    return Bound(tool, lambda call_: call(call_.arguments), settings.visible, lane)
+    return Bound(tool, lambda call_: call(call_.arguments, call_.context.stored), settings.visible, lane)
 
 
 def bind_raw(
@@ -160,7 +160,12 @@ def bind_raw(
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
         # A declared output schema means that a bare string, too, is a JSON value.
-        return present(value) if output_schema is None else structured(value)
+        if output_schema is not None:
+            return structured(value)
+        try:
+            return present(value)
+        except InvalidResult:
+            return await _finished_raw(value, call_.context, lane)
 
     return Bound(tool, run, settings.visible, lane)
 
@@ -330,6 +335,16 @@ def _runner(
             return await _finished(unfinished, call_.context, threads)
 
     return run
+
+
+async def _finished_raw(value: Any, context: RequestContext, threads: Threads | None) -> ToolOutcome:
+    """Return the outcome of a raw handler's value that msgspec cannot write: a file, a picture, a model."""
+    from tooltrue.tools.binding.return_values import present_anything  # noqa: PLC0415 - a raw schema needs no types
+
+    try:
+        return present_anything(value)
+    except Unfinished as unfinished:
+        return await _finished(unfinished, context, threads)
 
 
 async def _finished(unfinished: Unfinished, context: RequestContext, threads: Threads | None) -> ToolOutcome:

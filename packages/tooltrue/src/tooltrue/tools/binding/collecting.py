@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable
+import inspect
+from collections.abc import AsyncIterable, Callable, Generator, Iterable
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -73,14 +74,19 @@ def collecting(function: Callable[..., Any], *, is_async: bool) -> Callable[...,
 
     @functools.wraps(function)
     async def call(*args: Any, **named: Any) -> Any:
-        value = function(*args, **named)
-        value = value if isinstance(value, AsyncIterator) else await value
-        return await collected_async(value) if isinstance(value, AsyncIterable) else _list_of(value)
+        value: Any = function(*args, **named)
+        if inspect.isawaitable(value):
+            value = await value
+        return await collected_async(value) if hasattr(value, "__aiter__") else _list_of(value)
 
     return call
 
 
 def _list_of(value: Any) -> Any:
     """Return the items of anything that has some; text, bytes, objects and ready results stay as they are."""
-    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | dict | list)
-    return collected(value) if is_list else value  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, _READ) or not hasattr(value, "__iter__"):
+        return value  # pyright: ignore[reportUnknownVariableType]
+    return collected(value)
+
+
+_READ = (str, bytes, dict, list)

@@ -5,8 +5,8 @@ iterators. It is done on a thread, or on the event loop where the value itself i
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from tooltrue.errors import InvalidResult
 from tooltrue.protocol.types import CallToolResult, TextContent, ToolOutcome
@@ -14,7 +14,7 @@ from tooltrue.tools.binding.collecting import collected, collected_async
 from tooltrue.tools.binding.dependencies import Threads
 from tooltrue.tools.binding.return_values import json_text
 from tooltrue.tools.content import BLOCKS, Unfinished
-from tooltrue.tools.foreign_types import foreign_kind
+from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.tools.wording import RETURNED_VALUE_NOT_JSON
 
@@ -33,19 +33,19 @@ async def finished(unfinished: Unfinished, context: RequestContext, threads: Thr
             return unfinished.present(value)
         except Unfinished as again:
             unfinished = again
-    kind = type(unfinished.value)
-    raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=kind.__qualname__, problem="nested")
+    kind = cast("type[object]", type(unfinished.value)).__qualname__
+    raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=kind, problem="iterators of iterators")
 
 
 async def _plain(value: Any, context: RequestContext, threads: Threads | None) -> Any:
-    if isinstance(value, AsyncIterable):
+    if hasattr(value, "__aiter__"):
         return await collected_async(value)
     work = functools.partial(_finished_value, value, context)
     return work() if threads is None else await threads.run(work)
 
 
 def _finished_value(value: Any, context: RequestContext) -> Any:
-    kind = foreign_kind(type(value))
+    kind = kind_of(value)
     if kind in ("helper", "picture", "figure"):
         from tooltrue.tools.media import block_of_object  # noqa: PLC0415 - few tools return such values
 
@@ -68,9 +68,9 @@ def _blocks(items: Sequence[Any], context: RequestContext) -> list[Any]:
             made.append(item)
         elif isinstance(item, str):
             made.append(TextContent(text=item))
-        elif foreign_kind(type(item)) in ("helper", "picture", "figure"):
+        elif kind_of(item) in ("helper", "picture", "figure"):
             made.append(_finished_value(item, context))
-        elif foreign_kind(type(item)) in ("frame", "table"):
+        elif kind_of(item) in ("frame", "table"):
             made += _finished_value(item, context).content
         else:
             made.append(TextContent(text=json_text(item)))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # loaded for values that are not JSON already
 
     from tooltrue.tools.foreign_types import ForeignKind
 
-__all__ = ["Output", "is_json_type", "json_text"]
+__all__ = ["Output", "is_json_type", "json_text", "present_anything"]
 
 
 T = TypeVar("T")
@@ -54,21 +54,23 @@ class Output:
     def __init__(self, returns: Any) -> None:
         self.schema: dict[str, Any] | None = None
         self.is_plain = False
-        self._present: Present = _present_anything
+        self._present: Present = present_anything
         self._adapter: pydantic.TypeAdapter[Any] | None = None
         self._is_array = False
         shape = _beside_outcomes(returns)
         if _has_schema(shape):
             self.schema = schema_of(shape)
-            has_frames = False
+            has_frames = is_json = False
             if self.schema is None:
                 from tooltrue.tools.binding import sent_types  # noqa: PLC0415 - plain types need no replacement
 
                 has_frames = sent_types.holds_frame(shape)
+                is_json = sent_types.kind_of_type(shape) in ("array", "column")
                 shape = sent_types.sent_type(shape)
                 self.schema = schema_of(shape)
             adapter = functools.cache(functools.partial(_adapter, shape))
-            self._present = _present_json if is_json_type(shape) else functools.partial(_present_converted, adapter)
+            is_json = is_json or is_json_type(shape)
+            self._present = _present_json if is_json else functools.partial(_present_converted, adapter)
             if has_frames:
                 self._present = functools.partial(_present_frame, self._present)
             self.is_plain = self.schema is not None
@@ -77,7 +79,8 @@ class Output:
 
                 self._adapter = adapter()
                 self.schema = schemas.write_schema(self._adapter, "serialization")
-                self._is_array = self.schema.get("type") == "array"
+                options = self.schema.get("anyOf", (self.schema,))
+                self._is_array = any(option.get("type") == "array" for option in options)
         elif get_origin(shape) in _ARRAYS or _is_iterator(shape):
             self._present = _present_blocks
 
@@ -185,7 +188,7 @@ def _adapter(shape: Any) -> pydantic.TypeAdapter[Any]:
 def _jsonable(value: Any) -> Any:
     from pydantic_core import to_jsonable_python  # noqa: PLC0415 - values that are JSON already do not need it
 
-    if hasattr(type(value), "__next__"):  # pydantic would read it without a bound
+    if isinstance(value, Iterator):  # pydantic would read it without a bound
         raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=_type_name(value), problem="an iterator")
     return to_jsonable_python(value)
 
@@ -231,15 +234,18 @@ def _is_drawn(value: Any) -> bool:
 
 
 def _kind(value: Any) -> ForeignKind | None:
-    from tooltrue.tools.foreign_types import foreign_kind  # noqa: PLC0415 - values that are JSON already do not need it
+    from tooltrue.tools.foreign_types import kind_of  # noqa: PLC0415 - values that are JSON already do not need it
 
-    return foreign_kind(type(value))
+    return kind_of(value)
 
 
 _KNOWN_ARRAYS = (str, bytes, bytearray, memoryview, list, tuple, set, frozenset)
 
 
-def _present_anything(value: Any) -> ToolOutcome:
+def present_anything(value: Any) -> ToolOutcome:
+    """Return the outcome of a value whose type is not declared. Raises ``Unfinished`` for one that is read or drawn
+    first.
+    """
     if type(value) is str:
         return wire.CallToolResult([wire.TextContent(text=value)])
     if _is_mixed(value):
@@ -247,7 +253,7 @@ def _present_anything(value: Any) -> ToolOutcome:
     try:
         return _with_numbers(_present_one, value)
     except _unwritable() as error:
-        raise _unfinished(value, _present_anything) or _unfit(value, error) from error
+        raise _unfinished(value, present_anything) or _unfit(value, error) from error
     except _ENDLESS as error:
         raise _not_json(value, error) from error
 
@@ -255,7 +261,7 @@ def _present_anything(value: Any) -> ToolOutcome:
 def _present_one(value: Any) -> ToolOutcome:
     if not _needs_conversion(value):
         return present(value)
-    if isinstance(value, bytes | bytearray | memoryview):
+    if isinstance(value, bytes | bytearray):
         return structured(binascii.b2a_base64(value, newline=False).decode())
     return present(_jsonable(value))
 
@@ -264,7 +270,7 @@ def _present_blocks(value: Any) -> ToolOutcome:
     # Without an annotation an empty list is JSON; annotated as content blocks it is an empty result.
     if isinstance(value, list) and all(isinstance(item, (str, *BLOCKS)) for item in value):  # pyright: ignore[reportUnknownVariableType]
         return present(_blocks(value)) if value else wire.CallToolResult([])  # pyright: ignore[reportUnknownArgumentType]
-    return _present_anything(value)
+    return present_anything(value)
 
 
 def _is_mixed(value: Any) -> bool:

@@ -82,19 +82,19 @@ def sent_type(type_: Any) -> Any:
 
 def _replaced(type_: Any) -> Any:
     origin, inner = get_origin(type_), get_args(type_)
-    if origin is None or (kind := kind_of_type(type_)) is not None:
-        return _class(type_, kind_of_type(type_) if origin is None else kind)
+    kind = kind_of_type(type_)
+    if origin is None or kind is not None:
+        return _class(type_, kind)
     if origin is Annotated:
         if inner[0] is bytes and any(hasattr(item, "encoder") for item in inner[1:]):
             return type_  # pydantic's Base64Bytes and its relatives
         bare = sent_type(inner[0])
         return type_ if bare is inner[0] else Annotated[(bare, *type_.__metadata__)]  # pyright: ignore[reportInvalidTypeForm]
-    parts = tuple(map(_replaced, inner))
+    is_union = origin in (Union, types.UnionType)
+    parts = tuple(map(sent_type if is_union else _replaced, inner))
     if all(part is before for part, before in zip(parts, inner, strict=True)):
         return type_
-    if origin in (Union, types.UnionType):
-        return Union[parts]  # noqa: UP007
-    return origin[parts]
+    return Union[parts] if is_union else origin[parts]  # noqa: UP007
 
 
 def _class(type_: Any, kind: ForeignKind | None) -> Any:
