@@ -165,7 +165,7 @@ class Media:
         if os.open not in os.supports_dir_fd:
             raise self._unreadable(Worded(LABEL_MEDIA_NO_ROOT, {}))
         parts = PurePosixPath(path).parts
-        if not parts or parts[0] == "/" or ".." in parts:
+        if not parts or PurePosixPath(path).is_absolute() or ".." in parts:
             raise self._unreadable(Worded(LABEL_MEDIA_OUTSIDE_ROOT, {}))
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
