@@ -268,9 +268,11 @@ def _present_one(value: Any) -> ToolOutcome:
 
 def _present_blocks(value: Any) -> ToolOutcome:
     # Without an annotation an empty list is JSON; annotated as content blocks it is an empty result.
-    if isinstance(value, list) and all(isinstance(item, (str, *BLOCKS)) for item in value):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, list | tuple):
+        return present_anything(value)
+    if all(isinstance(item, (str, *BLOCKS)) for item in value):  # pyright: ignore[reportUnknownVariableType]
         return present(_blocks(value)) if value else wire.CallToolResult([])  # pyright: ignore[reportUnknownArgumentType]
-    return present_anything(value)
+    raise Unfinished(value, _present_blocks)
 
 
 def _is_mixed(value: Any) -> bool:
