@@ -17,7 +17,7 @@ import pyarrow
 import pytest
 from matplotlib.figure import Figure
 
-from tooltrue import Audio, Client, File, Image, Server, Table
+from tooltrue import Audio, Client, File, Image, Server, Table, TextResource
 from tooltrue.client.client import Result
 from tooltrue.errors import InvalidResult
 
@@ -41,7 +41,7 @@ def call(value: Callable[[], Any], returns: Any = None, **settings: Any) -> tupl
             result = await client.call_tool("tool")
             uris = [block.uri for block in result.content if block.type == "resource_link"]
             parts = [part for uri in uris for part in await client.read_resource(uri)]
-            return result, [part.text for part in parts if hasattr(part, "text")]
+            return result, [part.text for part in parts if isinstance(part, TextResource)]
 
     return asyncio.run(ask())
 

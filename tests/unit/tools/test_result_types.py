@@ -528,7 +528,7 @@ def test_a_table_of_one_row_that_is_too_large_shows_none() -> None:
 
 
 def test_an_index_is_sent_if_it_has_a_name() -> None:
-    grouped = pandas.DataFrame({"a": ["x", "x", "y"], "b": [1, 2, 3]}).groupby("a").sum()
+    grouped: Any = pandas.DataFrame({"a": ["x", "x", "y"], "b": [1, 2, 3]}).groupby("a").sum()
     assert returned(lambda: grouped)["structuredContent"]["rows"] == [["x", 3], ["y", 3]]
     assert returned(lambda: grouped.rename_axis(None))["structuredContent"]["columns"] == ["b"]
 
@@ -744,7 +744,7 @@ def test_a_process_of_its_own_sends_the_same() -> None:
         async with asyncio.timeout(LIMIT), Client(server) as client:
             [link] = (await client.call_tool("large_file")).content
             [part] = await client.read_resource(link.uri)
-            return len(part.text), (await client.call_tool("numbers")).value
+            return len(cast(Any, part).text), (await client.call_tool("numbers")).value
 
     assert asyncio.run(main()) == (200_000, [0, 1, 2])
 

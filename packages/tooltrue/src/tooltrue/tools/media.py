@@ -30,10 +30,10 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.wording import (
+    CONTENT_FILE_TOO_LARGE,
     LABEL_MEDIA_NEITHER_FILE,
     LABEL_MEDIA_NO_ROOT,
     LABEL_MEDIA_OUTSIDE_ROOT,
-    MEDIA_FILE_TOO_LARGE,
     MEDIA_FILE_UNREADABLE,
     MEDIA_NOT_SAVED,
     MEDIA_OF_ANOTHER_TYPE,
@@ -140,7 +140,7 @@ class Media:
                 data = reader.read(self._max_bytes + 1)
         if len(data) > self._max_bytes:
             raise InvalidResult.of(
-                MEDIA_FILE_TOO_LARGE,
+                CONTENT_FILE_TOO_LARGE,
                 kind=type(self).__name__,
                 name=self._file_name,
                 size=max(status.st_size, len(data)),

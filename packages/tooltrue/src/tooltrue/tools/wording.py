@@ -471,7 +471,7 @@ MEDIA_FILE_UNREADABLE: Final = message(
     "the server",
     "无法读取 {kind}({path!r})：{problem}；请给出文件的路径：绝对路径，或相对于服务器工作目录的路径",
 )
-MEDIA_FILE_TOO_LARGE: Final = message(
+CONTENT_FILE_TOO_LARGE: Final = message(
     "TT3463",
     "{kind} of {name!r} has {size} bytes, and at most {limit} are read; pass max_bytes=…, or return a link to a "
     "resource that is read in parts",
@@ -547,6 +547,11 @@ RESULT_NUMBER_NOT_FINITE: Final = message(
     "the result is not JSON: a number that JSON does not have, NaN or infinity; return None in its place, and let the "
     "type allow it: float | None",
     "结果不是 JSON：含有 JSON 没有的数（NaN 或无穷大）；请改为返回 None，并让类型允许它：float | None",
+)
+LABEL_NESTED_ITERATOR: Final = message(
+    "TT3474",
+    "an iterator in an iterator",
+    "迭代器中的迭代器",
 )
 LABEL_CONTENT_IN_LIST: Final = message(
     "TT3473",

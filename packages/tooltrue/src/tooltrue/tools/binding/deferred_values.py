@@ -16,7 +16,8 @@ from tooltrue.tools.binding.return_values import json_text
 from tooltrue.tools.content import BLOCKS, Unfinished
 from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.vocabulary import RequestContext
-from tooltrue.tools.wording import RETURNED_VALUE_NOT_JSON
+from tooltrue.tools.wording import LABEL_NESTED_ITERATOR, RETURNED_VALUE_NOT_JSON
+from tooltrue.wording import Worded
 
 __all__ = ["finished"]
 
@@ -34,7 +35,7 @@ async def finished(unfinished: Unfinished, context: RequestContext, threads: Thr
         except Unfinished as again:
             unfinished = again
     kind = cast("type[object]", type(unfinished.value)).__qualname__
-    raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=kind, problem="iterators of iterators")
+    raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=kind, problem=Worded(LABEL_NESTED_ITERATOR, {}))
 
 
 async def _plain(value: Any, context: RequestContext, threads: Threads | None) -> Any:

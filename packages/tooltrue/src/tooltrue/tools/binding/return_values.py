@@ -24,6 +24,7 @@ from tooltrue.tools.wording import (
     LABEL_IMAGE_OF_FIGURE,
     LABEL_IMAGE_OF_PICTURE,
     LABEL_IMAGE_OR_BASE64,
+    LABEL_NESTED_ITERATOR,
     LABEL_TYPE_WITHIN,
     RESULT_NUMBER_NOT_FINITE,
     RESULT_VIOLATES_DECLARED_TYPE,
@@ -189,7 +190,9 @@ def _jsonable(value: Any) -> Any:
     from pydantic_core import to_jsonable_python  # noqa: PLC0415 - values that are JSON already do not need it
 
     if isinstance(value, Iterator):  # pydantic would read it without a bound
-        raise InvalidResult.of(RETURNED_VALUE_NOT_JSON, type=_type_name(value), problem="an iterator")
+        raise InvalidResult.of(
+            RETURNED_VALUE_NOT_JSON, type=_type_name(value), problem=Worded(LABEL_NESTED_ITERATOR, {})
+        )
     return to_jsonable_python(value)
 
 
