@@ -22,7 +22,7 @@ _KINDS: Final[dict[tuple[str, str], ForeignKind]] = {
     ("pyarrow", "ChunkedArray"): "column",
     ("numpy", "ndarray"): "array",
     ("numpy", "generic"): "scalar",
-    ("tooltrue.tools.media", "Media"): "helper",
+    ("tooltrue.tools.media", "MediaContent"): "helper",
     ("tooltrue.tools.tables", "Table"): "table",
 }
 

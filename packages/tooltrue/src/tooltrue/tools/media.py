@@ -45,7 +45,7 @@ from tooltrue.wording import Worded
 if TYPE_CHECKING:
     from tooltrue.tools.vocabulary import RequestContext
 
-__all__ = ["Audio", "File", "Image", "Media", "block_of_object"]
+__all__ = ["Audio", "File", "Image", "MediaContent", "block_of_object"]
 
 MAX_FILE_BYTES: Final = 33_554_432
 """The most bytes of a file that are read, unless ``max_bytes`` says otherwise."""
@@ -80,7 +80,7 @@ _TEXT: Final = (
 )
 
 
-class Media:
+class MediaContent:
     """Content with one source: a path, bytes, or an object that can be drawn."""
 
     _KIND: ClassVar[str]
@@ -213,7 +213,7 @@ def _type_of_suffix(suffix: str) -> str | None:
     return _TYPES.get(suffix) or _KNOWN.types_map[True].get(suffix) or _KNOWN.types_map[False].get(suffix)
 
 
-class Image(Media):
+class Image(MediaContent):
     """A picture: ``Image("chart.png")``, ``Image(data=png)``, or of an object of Pillow or matplotlib.
 
     The type is that of the bytes themselves; ``format`` or the suffix counts where these are not known. An object is
@@ -264,7 +264,7 @@ def _saved_figure(figure: Any, format: str) -> bytes:
     return buffer.getvalue()
 
 
-class Audio(Media):
+class Audio(MediaContent):
     """A sound: ``Audio("speech.wav")`` or ``Audio(data=wav, format="wav")``. See :class:`Image`."""
 
     _KIND = "audio/"
@@ -278,7 +278,7 @@ class Audio(Media):
         return self.to_audio_content()
 
 
-class File(Media):
+class File(MediaContent):
     """A file: ``File("report.pdf")``, ``File(data="a,b", name="table.csv")``.
 
     It is embedded: as text if its type is one of text and its bytes are UTF-8, otherwise as base64. A file above
@@ -344,4 +344,4 @@ class File(Media):
 
 def block_of_object(value: Any, context: RequestContext | None) -> ContentBlock:
     """Return the block of a helper, or of a picture or figure itself."""
-    return (value if isinstance(value, Media) else Image(value)).block(context)
+    return (value if isinstance(value, MediaContent) else Image(value)).block(context)
