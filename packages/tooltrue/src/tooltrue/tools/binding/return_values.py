@@ -146,7 +146,7 @@ def _is_block(item: Any) -> bool:
 
 
 _NO_CONTENT = (str, int, float, bool, type(None), None, list, tuple, dict, Any, MISSING, *BLOCKS)
-_PLAIN_ORIGINS = (list, tuple, dict, Literal)
+_PLAIN_ORIGINS = (list, tuple, dict, Literal, Union, types.UnionType)
 
 
 def _is_content(type_: Any) -> bool:
