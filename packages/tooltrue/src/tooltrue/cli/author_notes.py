@@ -13,7 +13,7 @@ from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import EVERYONE, RequestContext
 from tooltrue.wording import sentence
 
-__all__ = ["has_effect", "note_gaps"]
+__all__ = ["note_gaps"]
 
 
 def note_gaps(server: Server, target: str) -> None:
@@ -23,7 +23,7 @@ def note_gaps(server: Server, target: str) -> None:
     tools = [tool.definition for tool in asyncio.run(server.tools.list_tools(RequestContext(EVERYONE, SILENT)))]
     gaps = {
         NOTE_TOOLS_WITHOUT_DESCRIPTION: [tool.name for tool in tools if not tool.description],
-        NOTE_TOOLS_WITHOUT_EFFECT: [tool.name for tool in tools if not has_effect(tool)],
+        NOTE_TOOLS_WITHOUT_EFFECT: [tool.name for tool in tools if not _has_effect(tool)],
     }
     language = current_language()
     notes = [sentence(code, language, {"names": ", ".join(names)}) for code, names in gaps.items() if names]
@@ -32,7 +32,7 @@ def note_gaps(server: Server, target: str) -> None:
         tell(one_line(("" if language == "zh" else " ").join(notes)), fg="yellow", err=True)
 
 
-def has_effect(tool: ToolDefinition) -> bool:
+def _has_effect(tool: ToolDefinition) -> bool:
     """Whether the definition says if the tool reads, or destroys."""
     hints = tool.annotations
     return hints is not None and not (hints.readOnlyHint is None and hints.destructiveHint is None)

@@ -165,6 +165,18 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--dry-run": "显示更改，不写入任何文件。",
         "--yes": "不经询问直接写入，用于脚本。",
     },
+    "dev": {
+        "short": "启动文件的服务，并在其变化时重新加载。",
+        "help": (
+            "在编写 TARGET（FILE.py、FILE.py:NAME 或 package.module:NAME）的同时，通过 HTTP 提供服务。\n\n"
+            "该文件或其旁边的模块变化时，将重新加载，并显示契约的变化。无法加载的文件不会影响正在运行的服务器。"
+            "按 Ctrl-C 结束。"
+        ),
+        "--http": "提供服务的地址。默认：127.0.0.1:8000，或空闲端口。",
+        "--no-confirm": "执行破坏性工具之前不询问任何人：用于由宿主询问用户的情形。",
+        "--inspector": "打开官方 Inspector；经您同意后由 npx 获取。",
+        "--yes": "与 --inspector 同用：npx 获取之前不询问。",
+    },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
@@ -219,7 +231,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "new": {
         "short": "为服务器创建项目。",
         "help": (
-            "在新目录 NAME 中创建项目：服务器及其测试、pyproject.toml、CI 文件和 tooltrue.lock。\n\n"
+            "在新目录 NAME 中创建项目：服务器及其测试、pyproject.toml、CI 文件和契约文件。\n\n"
             "NAME 是路径，其最后一部分即服务器的名称。目录要么完整创建，要么完全不创建。"
         ),
     },

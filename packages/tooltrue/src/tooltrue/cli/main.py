@@ -34,8 +34,8 @@ from tooltrue.wording import LANGUAGES
 __all__ = ["EXIT_CODES", "exit_code", "main"]
 
 _VERBS = (
-    *("approvals", "audit", "call", "chat", "connect", "inspect", "inventory", "keys", "list", "login", "logout"),
-    *("new", "pins", "policy", "serve", "test", "trust", "wrap"),
+    *("approvals", "audit", "call", "chat", "connect", "dev", "inspect", "inventory", "keys", "list", "login"),
+    *("logout", "new", "pins", "policy", "serve", "test", "trust", "wrap"),
 )
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""
 

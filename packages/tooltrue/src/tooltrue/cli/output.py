@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Final
 
 from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.cli.types import type_of
@@ -15,7 +15,7 @@ from tooltrue.jsonrpc.messages import encode, is_array, is_object
 from tooltrue.protocol.name_rules import TAGS
 from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, TextContent, ToolDefinition
 
-__all__ = ["as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools", "show_wrapped"]
+__all__ = ["HINTS", "as_json", "show_entries", "show_json", "show_result", "show_rows", "show_tools", "show_wrapped"]
 
 
 def as_json(value: Any) -> Any:
@@ -90,11 +90,15 @@ def show_tools(tools: Sequence[ToolDefinition]) -> None:
 
 
 def _hints(tool: ToolDefinition) -> str:
-    hints = tool.annotations
-    if hints is None:
-        return ""
-    flags = {"read-only": hints.readOnlyHint, "destructive": hints.destructiveHint, "idempotent": hints.idempotentHint}
-    return ", ".join(word for word, holds in flags.items() if holds)
+    return ", ".join(word for name, word in HINTS.items() if getattr(tool.annotations, name, False))
+
+
+HINTS: Final[Mapping[str, str]] = {
+    "readOnlyHint": "read-only",
+    "destructiveHint": "destructive",
+    "idempotentHint": "idempotent",
+}
+"""Annotations that are shown → their words."""
 
 
 def _tags(tool: ToolDefinition) -> list[str]:

@@ -271,6 +271,75 @@ HINT_NEXT_STEPS: Final = message(
     "项目 {name} 位于 {folder}。接下来：cd {folder}，然后用 `tooltrue dev {file}` 边写边运行，用 `pytest` 测试。"
     "详见 README.md。",
 )
+DEV_REQUIRES_PROGRAM: Final = message(
+    "TT4620",
+    "{target} cannot be loaded anew: dev takes FILE.py, FILE.py:NAME or package.module:NAME. `tooltrue serve` serves "
+    "other targets.",
+    "{target} 无法重新加载：dev 的目标须为 FILE.py、FILE.py:NAME 或 package.module:NAME。"
+    "其他目标请用 `tooltrue serve`。",
+)
+DEV_LISTENS_ON_LOOPBACK: Final = message(
+    "TT4621",
+    "dev does not listen on {address}, which other machines reach. Give a loopback address, such as --http :8000, or "
+    "serve others with `tooltrue serve`.",
+    "dev 不会在其他机器可访问的 {address} 上监听。请给出回环地址，例如 --http :8000，"
+    "或用 `tooltrue serve` 向他人提供服务。",
+)
+NOTE_DEV_SERVING: Final = message(
+    "TT4622",
+    "{server} serves at {url}. When {target} or a module beside it changes, it is loaded anew. Ctrl-C ends it.",
+    "{server} 正在 {url} 提供服务。{target} 或其旁边的模块变化时将重新加载。按 Ctrl-C 结束。",
+)
+NOTE_DEV_FILES_CHANGED: Final = message(
+    "TT4623",
+    "Changed: {files}. Loading anew …",
+    "已变化：{files}。正在重新加载……",
+)
+NOTE_DEV_CONTRACT_CHANGED: Final = message(
+    "TT4631",
+    "Loaded anew; the contract has changed: {changes}.",
+    "已重新加载；契约有变化：{changes}。",
+)
+NOTE_DEV_CONTRACT_UNCHANGED: Final = message(
+    "TT4632",
+    "Loaded anew; the contract is the same.",
+    "已重新加载；契约没有变化。",
+)
+NOTE_DEV_SERVES_STILL: Final = message(
+    "TT4624",
+    "The server from before this change keeps running.",
+    "此次变化之前的服务器继续运行。",
+)
+NOTE_DEV_WAITS_FOR_CHANGE: Final = message(
+    "TT4625",
+    "No server runs. It starts when a file changes.",
+    "当前没有服务器在运行。文件变化后将启动。",
+)
+NOTE_DEV_ENDED: Final = message(
+    "TT4626",
+    "The program has ended by itself, with the exit code {status}.",
+    "程序已自行结束，退出码为 {status}。",
+)
+CONSOLE_FETCH_INSPECTOR: Final = message(
+    "TT4627",
+    "`{command}` fetches the official Inspector from the npm registry, and runs it as you. Start it?",
+    "`{command}` 将从 npm 软件包索引获取官方 Inspector，并以您的身份运行。是否启动？",
+)
+HINT_INSPECTOR_STARTS: Final = message(
+    "TT4628",
+    "The Inspector starts: {command}",
+    "正在启动 Inspector：{command}",
+)
+NOTE_INSPECTOR_WITHOUT_NODE: Final = message(
+    "TT4629",
+    "The Inspector needs Node.js, and there is no npx here. Where there is, start it with: {command}",
+    "Inspector 需要 Node.js，而此处没有 npx。在装有 npx 的机器上可这样启动：{command}",
+)
+INSPECTOR_REQUIRES_PERSON: Final = message(
+    "TT4630",
+    "--inspector asks before npx fetches the Inspector, and there is no terminal to ask at. In a script, add --yes.",
+    "--inspector 在 npx 获取 Inspector 之前会询问，而此处没有可供询问的终端。在脚本中请加上 --yes。",
+)
 SSE_REQUIRES_SINGLE_WORKER: Final = message(
     "TT4010",
     "--sse goes with one worker: the session of an HTTP+SSE client lives in the process that has its stream. "

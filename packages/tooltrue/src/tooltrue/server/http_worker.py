@@ -133,8 +133,12 @@ class Worker:
             with _stopped_by_signals(last_seconds):
                 await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain, last_seconds)
+            await self._started()
             await send({"type": "lifespan.startup.complete"})
             await receive()
+
+    async def _started(self) -> None:
+        """For subclasses: the server answers now, and the first client is about to come."""
 
 
 @contextlib.contextmanager

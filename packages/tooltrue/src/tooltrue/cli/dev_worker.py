@@ -1,0 +1,118 @@
+"""The process of ``tooltrue dev`` that runs the author's program: it is loaded once, and ended at the next change.
+
+Its parent (:mod:`tooltrue.cli.dev_supervisor`) sends the job on standard input, and later one byte that lets it serve.
+It answers with one line of JSON for each stage: ``loaded``, then ``serving``; or ``failed``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from tooltrue.app import Server
+from tooltrue.cli.live_contract import fetch_lock
+from tooltrue.cli.printing import escape_logs
+from tooltrue.cli.targets import Spec, load_server
+from tooltrue.contract import lock as locks
+from tooltrue.errors import TooltrueError
+from tooltrue.server.auth_settings import AuthSettings
+from tooltrue.server.http_worker import Worker, WorkerSettings
+from tooltrue.transport import http_runner, processes
+
+__all__ = ["DevJob", "main"]
+
+_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class DevJob:
+    """What a process is to serve. ``listener`` and ``report`` are descriptors that it inherits; ``folder`` holds the
+    modules that are watched; ``state`` and ``keys`` outlive the process, so that clients keep their sessions."""
+
+    spec: Spec
+    folder: Path
+    listener: int
+    report: int
+    parent: int
+    hosts: tuple[str, ...]
+    state: str
+    keys: tuple[str, ...]
+    language: str
+
+
+def main() -> None:
+    """Serve until SIGTERM, or until the parent has ended."""
+    job: DevJob = pickle.load(sys.stdin.buffer)
+    processes.die_with_parent(signal.SIGTERM)
+    if os.getppid() != job.parent:  # it has ended meanwhile
+        return
+    escape_logs()
+    os.set_inheritable(job.report, False)
+    with os.fdopen(job.report, "w", encoding="utf-8") as lines:
+        report = _Report(lines, job)
+        try:
+            server = load_server(job.spec)
+            asyncio.run(server.check_rules())
+            callers = server.auth_settings.with_secrets()
+        except TooltrueError as error:
+            report.failed(error)
+            sys.exit(1)
+        report.say("loaded")
+        if not sys.stdin.buffer.read(1):
+            return
+        try:
+            _serve(job, server, callers, report)
+        except TooltrueError as error:  # of its lifespan, or of a list of tools
+            report.failed(error)
+            sys.exit(1)
+
+
+def _serve(job: DevJob, server: Server, callers: AuthSettings, report: _Report) -> None:
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)  # the author's program reads no part of what the parent says
+    os.close(nowhere)
+    settings = WorkerSettings(lambda: server, callers, (*job.hosts, *callers.hosts), job.state, job.keys)
+    worker = _DevWorker(settings, server, report)
+    http_runner.run(lambda: worker, socket.socket(fileno=job.listener), workers=1)
+
+
+class _DevWorker(Worker):
+    """Reports the contract of its server as soon as it serves."""
+
+    def __init__(self, job: WorkerSettings, server: Server, report: _Report) -> None:
+        super().__init__(job)
+        self._server = server
+        self._report = report
+
+    async def _started(self) -> None:
+        self._report.say("serving", lock=locks.text(await fetch_lock(self._server, _SECONDS)))
+
+
+class _Report:
+    def __init__(self, lines: TextIO, job: DevJob) -> None:
+        self._lines = lines
+        self._job = job
+
+    def failed(self, error: TooltrueError) -> None:
+        self.say("failed", error=error.say(self._job.language))
+
+    def say(self, stage: str, **facts: str) -> None:
+        line: dict[str, Any] = {"stage": stage, "files": sorted(_modules(self._job.folder)), **facts}
+        print(json.dumps(line), file=self._lines, flush=True)
+
+
+def _modules(folder: Path) -> Iterator[str]:
+    """The files of the modules that were loaded from below ``folder``, without those of installed packages."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.startswith(f"{folder}{os.sep}") and "site-packages" not in Path(file).parts:
+            yield file
