@@ -68,6 +68,10 @@ class Dev:
         text, self._read = self.shown[self._read : place], place + len(word)
         return text
 
+    def type(self, keys: bytes) -> None:
+        """Type at the terminal."""
+        os.write(self._output, keys)
+
     @property
     def url(self) -> str:
         return re.findall(r"http://\S+?/mcp", self.shown)[0]
@@ -221,7 +225,7 @@ def test_ctrl_c_at_a_terminal_ends_all_processes(folder: Path):
         running.until("say  read-only")
         processes = [*descendants(running.popen.pid)]
         assert len(processes) == 2
-        os.write(running._output, b"\x03")
+        running.type(b"\x03")
         assert running.ended() == 0
         assert left_of(processes) == []
     assert "Traceback" not in running.shown
@@ -300,10 +304,10 @@ def test_the_inspector_is_fetched_when_a_person_agrees_and_not_before(folder: Pa
     with dev(folder, "--inspector", terminal=True, PATH=npx) as running:
         running.until(f"`npx --yes {INSPECTOR} --transport http --server-url http://127.0.0.1:")
         assert "npx was given" not in running.until("Start it? [y/N]: ")
-        os.write(running._output, b"y\n")
+        running.type(b"y\n")
         running.until(f"npx was given: --yes {INSPECTOR} --transport http --server-url {running.url}")
         processes = [*descendants(running.popen.pid)]
-        os.write(running._output, b"\x03")
+        running.type(b"\x03")
         assert running.ended() == 0
         assert left_of(processes) == []
 
@@ -311,7 +315,7 @@ def test_the_inspector_is_fetched_when_a_person_agrees_and_not_before(folder: Pa
 def test_without_an_agreement_the_server_runs_alone(folder: Path, npx: str):
     with dev(folder, "--inspector", terminal=True, PATH=npx) as running:
         running.until("Start it? [y/N]: ")
-        os.write(running._output, b"\n")
+        running.type(b"\n")
         running.until("say  read-only")
         assert len(descendants(running.popen.pid)) == 1
 

@@ -193,6 +193,9 @@ CODE = re.compile(
 )
 TERMS = (
     *(
+        "Ctrl-C",
+        "Inspector",
+        "npx",
         "Model Context Protocol",
         "Streamable HTTP",
         "HTTP+SSE",
