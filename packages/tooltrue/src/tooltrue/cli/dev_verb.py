@@ -53,7 +53,7 @@ _BACKLOG = 2048
 @click.command(
     "dev",
     cls=TargetVerb,
-    synonyms={"--port": "--http :PORT", "--host": "--http HOST:PORT", "--reload": "no option: dev always reloads"},
+    synonyms={"--port": "--http :PORT", "--host": "--http HOST:PORT"},
     example="tooltrue dev notes.py --inspector",
     short_help="Serve a file, and reload it when it changes.",
 )
