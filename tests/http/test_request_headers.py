@@ -93,6 +93,16 @@ def test_a_missing_header_is_the_default_or_none_or_a_refusal(mounts: Mounts, re
         assert refused.endswith("[TT2500]")
 
 
+def test_over_http_and_sse_they_are_those_of_the_stream(mounts: Mounts) -> None:
+    async def main(path: str) -> Any:
+        url = f"http://127.0.0.1:{mounts.port}{path.removesuffix('/mcp')}/sse"
+        async with Client(url, transport="sse", headers={"X-Tenant": "acme"}) as client:
+            return (await client.call_tool("required")).text
+
+    with mounts.mounted(server().http_app(sse=True)) as path:
+        assert asyncio.run(main(path)) == "acme"
+
+
 def test_there_are_no_headers_in_memory() -> None:
     async def main() -> Any:
         async with Client(server()) as client:

@@ -153,6 +153,10 @@ MAKERS: dict[str, Callable[..., Any]] = {
 Written = tuple[Any, Any]
 """A type, and a default."""
 
+ALIAS = "login"
+FORGED = ("user", ALIAS, "User", "x-user", "context", "again", "limit", "name", "first")
+"""Names that a model might try: that of the parameter, its alias, and those of parameters of its dependencies."""
+
 PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated": lambda d: (Annotated[str, d], MISSING),
     "annotated, with words": lambda d: (Annotated[str, "the user", d], MISSING),
@@ -161,6 +165,8 @@ PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated optional": lambda d: (Annotated[str, d] | None, None),  # pyright: ignore[reportOperatorIssue] - at runtime
     "optional annotated": lambda d: (Annotated[str | None, d], None),
     "annotated, no JSON": lambda d: (Annotated[sqlite3.Connection, d], MISSING),
+    "annotated, with an alias": lambda d: (Annotated[str, pydantic.Field(alias=ALIAS), d], MISSING),
+    "aliased default": lambda d: (Annotated[str, pydantic.Field(alias=ALIAS)], d),
     "alias": lambda d: (TypeAliasType("User", Annotated[str, d]), MISSING),  # pyright: ignore[reportGeneralTypeIssues]
     "default": lambda d: (str, d),
     "optional default": lambda d: (str | None, d),
@@ -347,16 +353,66 @@ def test_a_dependency_is_hidden_and_cannot_be_set_by_a_caller(
 ) -> None:
     server = Server("t")
     server.add_tool(function(PROVIDED[spelling](dependency)), name="tool", blocking=blocking)
-    [tool], given, forged = answers(
+    [tool], given, *forged = answers(
         server,
         lambda client: client.list_tools(),
         lambda client: client.call_tool("tool", item="milk"),
-        lambda client: client.call_tool("tool", item="milk", user="root"),
+        *map(forging, FORGED),
     )
     assert list(tool.inputSchema["properties"]) == ["item"]
     assert given.text == "milk alice"
-    assert forged.is_error
-    assert "root" not in forged.text
+    assert all(map(is_refused, forged))
+
+
+def forging(name: str) -> Callable[[Client], Awaitable[Any]]:
+    return lambda client: client.call_tool("tool", {"item": "milk", name: "root"})
+
+
+def is_refused(result: Any) -> bool:
+    return result.is_error and "is an unknown property" in result.text and "root" not in result.text
+
+
+OTHERS: list[Any] = [Header, Header(), Header("x-user"), Lifespan, Lifespan()]
+
+
+@contextlib.asynccontextmanager
+async def alice(server: Server) -> AsyncGenerator[str]:
+    yield "alice"
+
+
+@pytest.mark.parametrize("spelling", sorted(PROVIDED.keys() - {"annotated, no JSON", "default without a type"}))
+@pytest.mark.parametrize("provider", OTHERS, ids=str)
+@few
+@given(functions, blocking)
+def test_a_header_and_a_value_of_the_lifespan_are_hidden_and_cannot_be_set(
+    provider: Any, spelling: str, function: Callable[[Written], Any], blocking: bool
+) -> None:
+    server = Server("t", lifespan=alice)
+    server.add_tool(function(PROVIDED[spelling](provider)), name="tool", blocking=blocking)
+    [tool], given, *forged = answers(
+        server,
+        lambda client: client.list_tools(),
+        lambda client: client.call_tool("tool", item="milk"),
+        *map(forging, FORGED),
+    )
+    assert list(tool.inputSchema["properties"]) == ["item"]
+    assert "milk alice" in given.text or provider not in (Lifespan, Lifespan())
+    assert all(map(is_refused, forged))
+
+
+WITHIN = (
+    *("list", "optional list", "dict", "dataclass default", "dataclass annotated", "model default", "model annotated"),
+    *("model within", "typed dict", "named tuple"),
+)
+
+
+@pytest.mark.parametrize("spelling", WITHIN)
+@pytest.mark.parametrize("provider", OTHERS, ids=str)
+def test_a_header_and_a_value_of_the_lifespan_are_refused_within_a_type(provider: Any, spelling: str) -> None:
+    for function in FUNCTIONS:
+        with pytest.raises(DefinitionError) as caught:
+            Server("t").add_tool(function(REFUSED[spelling](provider)), name="tool")
+        assert caught.value.code == "TT3420"
 
 
 @pytest.mark.parametrize("spelling", sorted(REFUSED))

@@ -256,8 +256,8 @@ class Server:
         """The lifespans that are entered for this server, in order: its own, then those of the servers whose toolsets
         it serves. Raises ``ConfigurationError`` if a toolset needs one, and there is none.
         """
-        held = [values for part in parts_of(self._provider) if (values := getattr(part, "lifespan", None)) is not None]
-        if not held:
+        local = [part for part in parts_of(self._provider) if isinstance(part, LocalToolset | LocalLibrary)]
+        if not (held := [part.lifespan for part in local if part.lifespan is not None]):
             return ()
         from tooltrue.server.lifespan import lifespans_of  # noqa: PLC0415 - only some servers have one
 

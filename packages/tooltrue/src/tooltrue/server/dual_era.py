@@ -184,7 +184,8 @@ class ServerConnection:
                 if not self._ready and session.capabilities:
                     session = replaced(session, capabilities={})  # no client is asked before it is ready (lifecycle)
                 with self._handlers.traced(request, self._carrier, session):
-                    return await self._handlers.legacy.answer(request, session, exchange, self._principal)
+                    carried = self._carrier.headers
+                    return await self._handlers.legacy.answer(request, session, exchange, self._principal, carried)
 
     def begin_plain(self, plain: PlainCall) -> Callable[[], Awaitable[bytes]] | None:
         """Begin a stateless tool call that wants nothing but its result. All others take :meth:`on_request`."""

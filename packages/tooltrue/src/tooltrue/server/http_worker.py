@@ -92,6 +92,7 @@ class Worker:
         self._app: HttpApp | None = None
         self.failure: TooltrueError | KeyboardInterrupt | None = None
         """Why it could not start, for the process that runs it alone."""
+        self._is_started = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -107,11 +108,16 @@ class Worker:
         try:
             await self._serve(receive, send)
         except TooltrueError as error:
+            if self._is_started:
+                raise
             self.failure = error
             if self._job.crew[1] > 1:  # in a process of its own, which tells it itself
                 sys.stderr.write(f"tooltrue: {printable(error.say())}\n")
             await send({"type": "lifespan.startup.failed"})
-        except asyncio.CancelledError:  # by a signal, while it started
+        except asyncio.CancelledError:
+            if self._is_started:
+                raise
+            # A signal stopped the start.
             self.failure = KeyboardInterrupt()
             await send({"type": "lifespan.startup.failed"})
         else:
@@ -134,6 +140,7 @@ class Worker:
                 await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain, last_seconds)
             await self._started()
+            self._is_started = True
             await send({"type": "lifespan.startup.complete"})
             await receive()
 

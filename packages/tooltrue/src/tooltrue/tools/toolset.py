@@ -224,7 +224,7 @@ def parts_of(provider: Provider) -> Iterator[Provider]:
     for name in ("inner", "parts", "library", "provider"):  # the last: the contents of a mounted server
         parts: Any = getattr(provider, name, None)
         for part in parts if isinstance(parts, tuple) else (parts,):  # pyright: ignore[reportUnknownVariableType]
-            if part is not None:
+            if hasattr(part, "list_tools") or hasattr(part, "list_prompts"):  # pyright: ignore[reportUnknownArgumentType]
                 yield from parts_of(cast("Provider", part))
 
 

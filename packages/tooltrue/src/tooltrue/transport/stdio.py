@@ -263,9 +263,11 @@ class _Start:
 
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
+        self._is_stopped = False
 
     def stop(self) -> None:
         if self._task is not None:
+            self._is_stopped = True
             self._task.cancel()
 
     @contextlib.asynccontextmanager
@@ -275,7 +277,7 @@ class _Start:
             try:
                 await stack.enter_async_context(context)
             except asyncio.CancelledError:
-                if task is None or task.uncancel():
+                if not self._is_stopped or task is None or task.uncancel():
                     raise
             finally:
                 self._task = None
