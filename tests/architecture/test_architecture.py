@@ -241,7 +241,7 @@ _PRINTS = re.compile(
     r"|\bprint\(|\bsys\.(?:__)?std(?:out|err)(?:__)?\.(?:buffer\.)?write"
 )
 _MAY_PRINT = re.compile(r"\bclick\b|\bprint\b|_*std(?:out|err)")
-_TERMINAL = {"app.py", "cli/printing.py", "host/prompters.py"}
+_TERMINAL = {"protocol/terminal.py", "cli/printing.py", "host/prompters.py"}
 """The owners: what they print has been through `protocol/terminal.py`."""
 _NO_TERMINAL = {"testing/hostile/__main__.py", "tooltrue_toolbox/web/child.py"}  # a pipe, and a list of our own names
 

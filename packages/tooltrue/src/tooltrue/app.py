@@ -863,9 +863,9 @@ _AUDIT = "TOOLTRUE_AUDIT"
 
 
 def _tell(text: str) -> None:
-    from tooltrue.protocol.terminal import printable  # noqa: PLC0415 - most servers start without a sentence
+    from tooltrue.protocol.terminal import tell  # noqa: PLC0415 - most servers start without a sentence
 
-    sys.stderr.write(f"{printable(text)}\n")
+    tell(text)
 
 
 def _is_held_up() -> bool:

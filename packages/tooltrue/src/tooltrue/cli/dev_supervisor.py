@@ -23,14 +23,14 @@ from tooltrue.cli.watched_files import WatchedFiles
 from tooltrue.contract import lock as locks
 from tooltrue.contract.lock import Lock
 
-__all__ = ["Screen", "Supervisor"]
+__all__ = ["DevScreen", "Supervisor"]
 
 _PROGRAM = "from tooltrue.cli.dev_worker import main; main()"
 _LOOK_SECONDS = 0.2
 _END_SECONDS = 3.0
 
 
-class Screen(Protocol):
+class DevScreen(Protocol):
     """Shows the author the course of things. ``before`` is the contract that was served before, if any; a failure is an
     error in words, or the exit code of a program that has ended by itself."""
 
@@ -44,7 +44,7 @@ class Screen(Protocol):
 class Supervisor:
     """Keeps one process serving. ``look`` is the time between two looks at the files, in seconds."""
 
-    def __init__(self, job: DevJob, screen: Screen, look: float = _LOOK_SECONDS) -> None:
+    def __init__(self, job: DevJob, screen: DevScreen, look: float = _LOOK_SECONDS) -> None:
         self._job = job
         self._screen = screen
         self._look = look

@@ -107,7 +107,8 @@ class _Report:
 
     def say(self, stage: str, **facts: str) -> None:
         line: dict[str, Any] = {"stage": stage, "files": sorted(_modules(self._job.folder)), **facts}
-        print(json.dumps(line), file=self._lines, flush=True)
+        self._lines.write(f"{json.dumps(line)}\n")
+        self._lines.flush()
 
 
 def _modules(folder: Path) -> Iterator[str]:

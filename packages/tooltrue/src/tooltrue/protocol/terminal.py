@@ -9,8 +9,9 @@ line is kept: it holds right-to-left words in place.
 from __future__ import annotations
 
 import re
+import sys
 
-__all__ = ["escaped", "is_ordinary", "json_text", "one_line", "printable"]
+__all__ = ["escaped", "is_ordinary", "json_text", "one_line", "printable", "tell"]
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 # Visible characters that make up most texts: ASCII, quotation marks and dashes, Chinese.
@@ -33,6 +34,11 @@ def is_ordinary(text: str) -> bool:
     """Whether a fast check shows that no character of ``text``, or of any part of it, needs an escape. If it is false,
     each character must be examined."""
     return _ORDINARY.fullmatch(text) is not None
+
+
+def tell(text: str) -> None:
+    """Write a line on standard error, escaped."""
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def printable(text: str) -> str:

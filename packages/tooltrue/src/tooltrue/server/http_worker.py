@@ -6,7 +6,6 @@ import asyncio
 import base64
 import contextlib
 import signal
-import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
 from tooltrue.errors import TooltrueError
-from tooltrue.protocol.terminal import printable
+from tooltrue.protocol.terminal import tell
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.identity import Authenticate
 from tooltrue.state.facts import Facts
@@ -112,7 +111,7 @@ class Worker:
                 raise
             self.failure = error
             if self._job.crew[1] > 1:  # in a process of its own, which tells it itself
-                sys.stderr.write(f"tooltrue: {printable(error.say())}\n")
+                tell(f"tooltrue: {error.say()}")
             await send({"type": "lifespan.startup.failed"})
         except asyncio.CancelledError:
             if self._is_started:

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tooltrue.errors import DefinitionError, InvalidResult
 from tooltrue.jsonrpc.messages import Json, is_object
@@ -366,7 +366,7 @@ def _presented_or_unfinished(present: Callable[[Any], ToolOutcome], value: Any) 
             return unfinished
         from tooltrue.tools.binding.collecting import collected  # noqa: PLC0415 - few tools return iterators
 
-        return _presented_or_unfinished(unfinished.present, collected(items))
+        return _presented_or_unfinished(unfinished.present, collected(cast("Iterator[Any]", items)))
 
 
 def _provided(
