@@ -108,7 +108,7 @@ GROUPS = {
     "7": ("State", "For the operator: the store that workers share."),
     "8": (
         "The kit",
-        "For the author: the findings of `tooltrue test`; TT8349, and from TT8901 on, the reasons for checks not run.",
+        "For the author: the findings of `tooltrue test`, and from TT8901 on the reasons for checks not run.",
     ),
     "9": (
         "Contracts",

@@ -476,8 +476,3 @@ FINDING_LAYER_LIST_UNSORTED: Final = message(
     "The layer {layer} lists the tools in another order than by name.",
     "中间件层 {layer} 没有按名称顺序列出工具。",
 )
-SKIPPED_NO_LAYERS: Final = message(
-    "TT8349",
-    "The author's layers are seen in a server of this process only, and here are none.",
-    "只有在本进程内的服务器中才能看到作者的中间件层，而此处没有。",
-)

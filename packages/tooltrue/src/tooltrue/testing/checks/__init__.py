@@ -30,7 +30,6 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("functional", "examples", functional.examples),
     ("functional", "valid calls", functional.valid_calls),
     ("functional", "listed tools", layers.listed),
-    ("functional", "layers", layers.layers),
     ("functional", "output schema", functional.output_schema),
     ("functional", "text and structure", functional.text_and_structure),
     ("functional", "repeated calls", read_only_tools.repeatable),
