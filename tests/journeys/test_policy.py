@@ -172,10 +172,10 @@ def test_a_file_that_lies_around_is_not_picked_up(bank: tuple[str, str], tmp_pat
 
 def test_inspect_shows_the_settings_from_the_file(bank: tuple[str, str]):
     target, file = bank
-    done = run("inspect", target, "--config", file)
-    assert "on: 7 s per call" in done.stdout
-    assert f"{file} [limits]" in done.stdout
-    assert "3 rules; a call that none matches is denied" in done.stdout
+    shown = run("inspect", target, "--config", Path(file).name, cwd=Path(file).parent).stdout
+    assert "on: 7 s per call" in shown
+    assert f"{Path(file).name} [limits]" in shown
+    assert "on: 3 rules; a call that none matches is denied" in shown
     assert run("inspect", "http://127.0.0.1:1/mcp", "--config", file).returncode == 2
 
 

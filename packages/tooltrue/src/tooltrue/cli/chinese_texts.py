@@ -281,7 +281,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "serve": {
         "short": "通过标准输入输出或 HTTP 启动工具服务。",
-        "help": "启动 TARGET 的服务：工具箱名称（files、command），或 FILE.py、FILE.py:NAME、package.module:NAME。",
+        "help": (
+            "启动 TARGET 的服务：工具箱名称（files、command），或 FILE.py、FILE.py:NAME、package.module:NAME。\n\n"
+            "-- 之后的内容是 FILE.py 自己的选项。"
+        ),
         "--http": "在此地址提供 Streamable HTTP，代替标准输入输出；':8000' 表示回环地址。",
         "--workers": "HTTP：进程数。",
         "--allow-host": "HTTP：另行接受的主机名。可重复。",

@@ -37,24 +37,25 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_wrapped(rows: Iterable[Sequence[str]]) -> None:
-    """Print aligned columns within 120 characters: the widest column is wrapped, and the others are not."""
+    """Print aligned columns within 120 characters. Cells of the widest columns are wrapped."""
     table = [list(map(one_line, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
-    if not widths:
-        return
-    widest = widths.index(max(widths))
-    room = _WIDTH - sum(width + 2 for place, width in enumerate(widths) if place != widest)
-    show_rows(line for row in table for line in _wrapped(row, widest, max(room, _LEAST)))
+    while sum(widths) + 2 * len(widths) > _WIDTH + 2:
+        widths[widths.index(max(widths))] -= 1
+    show_rows(line for row in table for line in _wrapped(row, widths))
 
 
-def _wrapped(row: Sequence[str], widest: int, room: int) -> Iterable[Sequence[str]]:
-    parts = textwrap.wrap(row[widest], room) or [""]
-    columns = [parts if place == widest else [cell] for place, cell in enumerate(row)]
-    return zip_longest(*columns, fillvalue="")
+def _wrapped(row: Sequence[str], widths: Sequence[int]) -> Iterable[Sequence[str]]:
+    cells = (_cut(cell, width) for cell, width in zip(row, widths, strict=True))
+    return zip_longest(*cells, fillvalue="")
+
+
+def _cut(cell: str, width: int) -> list[str]:
+    indent = " " * (len(cell) - len(cell.lstrip()))
+    return [cell] if len(cell) <= width else textwrap.wrap(cell, width, subsequent_indent=indent)
 
 
 _WIDTH = 120
-_LEAST = 20  # of a wrapped column, where the others fill the line
 
 
 def show_entries(entries: Sequence[ResourceDefinition | ResourceTemplate | Prompt]) -> None:

@@ -85,7 +85,10 @@ def command(
     log_format: str,
     **who: Any,
 ) -> None:
-    """Serve TARGET: toolbox names (files, command), or FILE.py, FILE.py:NAME or package.module:NAME."""
+    """Serve TARGET: toolbox names (files, command), or FILE.py, FILE.py:NAME or package.module:NAME.
+
+    The words after -- are options of FILE.py itself.
+    """
     who_may = callers.callers_of(who)
     withheld = [*who_may.files, *([sealing_key_file] if sealing_key_file else []), *files_of(state or "")]
     spec = Spec.of(",".join(targets), family, config, confirm=not no_confirm, withheld=withheld)
