@@ -59,6 +59,8 @@ __all__ = ["Injection", "Source"]
 
 _CLOSING_SECONDS: Final = 1.0
 """How long the steps of a cancelled call may take to close, together."""
+_LEAST_SECONDS: Final = 0.2
+"""How long each of them may take at least, after one that hangs: another one may hold a transaction."""
 
 _log = logging.getLogger("tooltrue")
 
@@ -363,12 +365,13 @@ async def _awaited(value: Any) -> Any:
 
 async def _close(opened: list[_Opened], error: BaseException | None, threads: Threads | None) -> None:
     """Close all, the last first, and log what fails. If the call is cancelled, or is so meanwhile, the rest has
-    ``_CLOSING_SECONDS``; a new cancellation is raised at the end.
+    ``_CLOSING_SECONDS``, and each of them ``_LEAST_SECONDS``; a new cancellation is raised at the end.
     """
     until = _deadline() if isinstance(error, asyncio.CancelledError) and opened else None
     cancelled: asyncio.CancelledError | None = None
     while opened:
-        one, limit = opened.pop(), asyncio.timeout_at(until)
+        one, began = opened.pop(), _now()
+        limit = asyncio.timeout_at(until and max(until, _now() + _LEAST_SECONDS))
         try:
             async with limit:
                 await _close_one(one, error, threads)
@@ -377,7 +380,7 @@ async def _close(opened: list[_Opened], error: BaseException | None, threads: Th
             until = until or _deadline()
         except BaseException as failure:  # noqa: BLE001 - the result of the call stands
             if isinstance(failure, TimeoutError) and limit.expired():
-                facts = {"name": one.name, "seconds": _CLOSING_SECONDS}
+                facts = {"name": one.name, "seconds": round(_now() - began, 1)}
                 _log.warning("%s", coded_sentence(DEPENDENCY_CLOSING_HANGS, "en", facts))
             else:
                 _log_failure(one, failure, error)
@@ -385,8 +388,12 @@ async def _close(opened: list[_Opened], error: BaseException | None, threads: Th
         raise cancelled
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 def _deadline() -> float:
-    return asyncio.get_running_loop().time() + _CLOSING_SECONDS
+    return _now() + _CLOSING_SECONDS
 
 
 async def _close_one(one: _Opened, error: BaseException | None, threads: Threads | None) -> None:
