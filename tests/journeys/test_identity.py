@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import tomllib
@@ -215,10 +216,10 @@ def test_an_invalid_auth_setting_in_the_file_is_reported_with_its_line(
 
 def test_a_file_with_an_auth_section_allows_serving_the_network_and_inspect_shows_it(tmp_path: Path) -> None:
     config = written(tmp_path, '[auth.public]\nproxies = ["10.0.0.1"]')
-    shown = run("inspect", "files", "--root", str(tmp_path), "--config", config)
-    [identity] = [line for line in shown.stdout.splitlines() if line.startswith("identity")]
-    assert "HTTP: whoever comes, by address" in identity
-    assert identity.endswith(f"{config} [auth]")
+    shown = json.loads(run("inspect", "files", "--root", str(tmp_path), "--config", config, "--json").stdout)
+    [identity] = [row for row in shown["guard"] if row["layer"] == "identity"]
+    assert "HTTP: whoever comes, by address" in identity["state"]
+    assert identity["from"] == f"{config} [auth]"
     port = free_port()
     serving = command("serve", "files", "--root", str(tmp_path), "--config", config, "--http", f"0.0.0.0:{port}")
     with started(serving, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:

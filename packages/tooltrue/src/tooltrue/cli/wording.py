@@ -648,9 +648,9 @@ WARNING_SERVER_NOT_STARTED: Final = message(
 WARNING_TEMPORARY_ENVIRONMENT: Final = message(
     "TT4680",
     "This command runs in a temporary environment, {folder}. The command line below stops working once that is "
-    "removed: install tooltrue first, for example with `uv tool install tooltrue`.",
-    "此命令在临时环境 {folder} 中运行。该环境被删除后，下面的命令行将无法使用：请先安装 tooltrue，例如用 "
-    "`uv tool install tooltrue`。",
+    "removed: install tooltrue in an environment that stays, and run the command from there.",
+    "此命令在临时环境 {folder} 中运行。该环境被删除后，下面的命令行将无法使用：请先把 tooltrue 安装到"
+    "长期保留的环境中，再从那里运行此命令。",
 )
 HINT_LINK_FOLLOWED: Final = message(
     "TT4681",
