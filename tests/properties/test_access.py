@@ -125,6 +125,7 @@ def no_arguments_stage(patch: pytest.MonkeyPatch) -> None:
 
 def calls_what_is_not_listed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AUTHORIZE, "call_tool", lambda self, call: self.inner.call_tool(call))
+    patch.setattr(AUTHORIZE, "for_tool", lambda self, tool, principal: None)
 
 
 def lists_what_is_not_called(patch: pytest.MonkeyPatch) -> None:
