@@ -11,7 +11,7 @@ import pytest
 from tooltrue import Client, DefinitionError, Server
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from tooltrue.server.service import SILENT
-from tooltrue.tools.advice import CONTEXT, RUN, SERVER
+from tooltrue.tools.advice import CONTEXT, RUN, SERVER, SETTINGS, TOOL
 from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, for_author
 
@@ -44,6 +44,23 @@ def test_a_setting_that_a_server_has_not_is_named(settings: dict[str, Any], said
     with pytest.raises(TypeError, match="TT3045") as raised:
         Server("notes", **settings)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("setting", sorted(SETTINGS.keys() - {"lifespan"}))
+def test_a_setting_of_another_librarys_server_leads_to_ours(setting: str):
+    settings: Any = {setting: 1}
+    with pytest.raises(TypeError, match="TT3045") as raised:
+        Server("notes", **settings)
+    assert SETTINGS[setting] in str(raised.value)
+
+
+@pytest.mark.parametrize("setting", sorted(TOOL))
+def test_a_setting_of_another_librarys_tool_leads_to_ours(setting: str):
+    settings: Any = {setting: 1}
+    with pytest.raises(DefinitionError) as caught:
+        Server("notes").add_tool(lambda: None, name="none", **settings)
+    assert caught.value.code == "TT3043"
+    assert TOOL[setting] in str(caught.value)
 
 
 def test_settings_of_a_server_have_names():

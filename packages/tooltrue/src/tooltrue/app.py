@@ -46,7 +46,7 @@ from tooltrue.server.wording import (
 from tooltrue.state.facts import Facts, MemoryFacts, Values
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
-from tooltrue.tools.advice import RUN, SERVER, missing
+from tooltrue.tools.advice import RUN, SERVER, SETTINGS, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
@@ -830,12 +830,12 @@ _WANTED = {
 }
 
 
-def _refuse(code: str, *names: object, table: Mapping[str, str] = SERVER) -> None:
+def _refuse(code: str, *names: object, table: Mapping[str, str] = SETTINGS) -> None:
     """Raise ``TypeError`` for the first unexpected argument, as Python would, with a hint at its name here."""
     for name in names:
         here = table.get(str(name))
         advice = sentence(HINT_EQUIVALENT_HERE, "en", {"here": here}) if here else ""
-        raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice})} [{code}]")
+        raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice}).rstrip()} [{code}]")
 
 
 def _check(**settings: bool) -> None:

@@ -9,28 +9,54 @@ from typing import Any, Final
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
-__all__ = ["CONTEXT", "RUN", "SERVER", "missing"]
+__all__ = ["CONTEXT", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
 
 _LIFESPAN: Final = "a parameter db: Annotated[Pool, Lifespan], for the value that lifespan= has yielded"
 _HEADER: Final = "a parameter tenant: Annotated[str | None, Header('x-tenant')]"
+_STATE: Final = "a store of yours by context.principal.id; within one call, a parameter Annotated[T, Depends(make)]"
+_OWN: Final = "a call of the function itself"
+_ANNOUNCED: Final = "nothing: a changed list is announced by itself"
 CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **{level: f'context.log("{level}", …)' for level in ("debug", "info", "warning", "error")},
         "report_progress": "context.progress(done, total, message)",
         "elicit": "context.ask(Form(…))",
-        "sample": "context.ask(Sampling(…))",
+        "elicit_url": "context.ask(Link(message, url))",
+        **dict.fromkeys(("input_responses", "request_state"), "context.ask(…), which returns the answer"),
+        **dict.fromkeys(("sample", "sample_step"), "context.ask(Sampling(…))"),
         "list_roots": "context.ask(Roots())",
         "request_context": f"the context itself: its principal, meta and capabilities; or, for a lifespan, {_LIFESPAN}",
         "client_id": "context.principal.id",
         "lifespan_context": _LIFESPAN,
         **dict.fromkeys(("headers", "request", "get_http_headers"), _HEADER),
+        **dict.fromkeys(("get_state", "set_state", "delete_state"), _STATE),
+        **dict.fromkeys(("read_resource", "get_prompt"), _OWN),
+        **dict.fromkeys(("send_notification", "notify_tools_changed", "notify_resources_changed"), _ANNOUNCED),
+        "notify_prompts_changed": _ANNOUNCED,
+        "notify_resource_updated": "server.resource_updated(uri)",
+        **dict.fromkeys(
+            ("enable_components", "disable_components", "reset_visibility"),
+            "visible=, which is asked for each caller; or server.disable(…), for all of them",
+        ),
+        **dict.fromkeys(("fastmcp", "mcp_server"), "the server itself, a variable of its module"),
+        "access_token": "context.principal: its id and scopes",
+        "close_sse_stream": "context.detach()",
     }
 )
 _PROVIDER: Final = "server.provider; views take the server itself, as in prefixed(server, 'name')"
 SERVER: Final[Mapping[str, str]] = MappingProxyType(
     {
         "custom_route": 'server.route("/path", methods=["GET"])',
-        "add_middleware": "Server(middleware=[…]) for HTTP, or decide= for who may call",
+        "add_middleware": "Server(layers=[…]); for ASGI middleware, Server(middleware=[…])",
+        "add_provider": "Server(toolsets=[…])",
+        "add_template": "server.add_resource(template, function)",
+        "completion": "a parameter city: Annotated[str, Completes(function)]",
+        **dict.fromkeys(("run_async", "run_stdio_async"), "await server.serve_stdio(); or server.run()"),
+        **dict.fromkeys(
+            ("run_http_async", "run_streamable_http_async", "run_sse_async"),
+            'server.run("http"); or server.http_app() in an ASGI server',
+        ),
+        "session_manager": "server.http_app().lifespan",
         "import_server": "server.mount(other, prefix='name')",
         "add_transform": "toolsets=[transformed(other, …)]",
         "add_tool_transformation": "toolsets=[transformed(other, …)]",
@@ -39,8 +65,52 @@ SERVER: Final[Mapping[str, str]] = MappingProxyType(
         "sse_app": "server.http_app(sse=True)",
         **dict.fromkeys(("transport", "host", "port"), 'server.run("http", host=…, port=…)'),
         **dict.fromkeys(("list_tools", "find_tool", "known_tool", "call_tool", "watch"), _PROVIDER),
+        **dict.fromkeys(
+            ("get_tools", "get_tool", "list_resources", "read_resource", "list_prompts", "get_prompt", "render_prompt"),
+            "a client in memory, async with Client(server) as client",
+        ),
     }
 )
+
+_SIGN_IN: Final = "authenticate=OAuth(…), or OAuth.preset(…)"
+_DEFAULT: Final = "the default"
+_REFUSED: Final = "always an error"
+SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **SERVER,
+        **dict.fromkeys(("auth", "token_verifier", "auth_server_provider"), _SIGN_IN),
+        "mask_error_details": f"{_DEFAULT}: only the text of a ToolError reaches the model",
+        **dict.fromkeys(("strict_input_validation", "stateless_http", "json_response"), _DEFAULT),
+        **dict.fromkeys(("on_duplicate", "on_duplicate_tools", "warn_on_duplicate_tools"), _REFUSED),
+        "tools": "server.add_tool(function)",
+        "providers": "toolsets=[…]",
+        "transforms": "toolsets=[transformed(other, …)]",
+        "include_tags": "toolsets=[filtered(other, tags={…})], or server.disable(tags={…})",
+        "exclude_tags": "toolsets=[filtered(other, without_tags={…})], or server.disable(tags={…})",
+        "list_page_size": "page_size=",
+        **dict.fromkeys(("log_level", "debug"), "the levels of Python's own logging"),
+    }
+)
+"""Settings of another library's server."""
+
+TOOL: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("annotations", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "read_only_hint"),
+            'effect="read", "write", "destructive" or "open-world", which clients get as annotations',
+        ),
+        "timeout": "seconds=",
+        "run_in_thread": "blocking=False, for a quick function that runs on the event loop",
+        "output_schema": "the return type of the function; or server.add_raw_tool(…, output_schema=…)",
+        "structured_output": "the return type of the function: str is text, and other types are structured",
+        "serializer": "a function that returns str",
+        "exclude_args": "a parameter x: Annotated[T, Depends(make)], which no client can see or set",
+        "auth": 'requires=["scope"], or visible= for who sees the tool',
+        "enabled": "server.disable('name'), at any time",
+        "version": "replaces= for an old name, deprecated= for the end of a tool",
+    }
+)
+"""Settings of another library's tool."""
 
 RUN: Final[Mapping[str, str]] = MappingProxyType(
     {

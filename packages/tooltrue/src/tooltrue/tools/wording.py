@@ -97,12 +97,10 @@ UNBOUND_METHOD_AS_TOOL: Final = message(
     "that of an object: server.add_tool({kind}().{name}).",
     "它是方法，写在类的定义体内，没有可供调用的对象；请用对象注册：server.add_tool({kind}().{name})。",
 )
-UNKNOWN_SETTING_USE_EFFECT: Final = message(
+SETTING_EQUIVALENT_HERE: Final = message(
     "TT3043",
-    'there is no setting {name!r}; declare the effect of a call with effect="read", "write", "destructive" or '
-    '"open-world": clients get it as annotations.',
-    '没有名为 {name!r} 的设置；请用 effect="read"、"write"、"destructive" 或 "open-world" 说明调用的作用：客户端会'
-    "以 annotations 的形式得到它。",
+    "there is no setting {name!r}; here it is {here}.",
+    "没有名为 {name!r} 的设置；在此应写作 {here}。",
 )
 TYPE_WITHOUT_JSON_FORM: Final = message(
     "TT3006",

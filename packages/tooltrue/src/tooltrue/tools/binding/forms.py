@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -61,6 +61,8 @@ def _fields(fields: Any) -> tuple[dict[str, Json], Callable[[Json], Any]]:
         check_form(schema)
         compiled = compile_schema({**schema, "additionalProperties": False}, bounds=OWN)
         return schema, lambda content: _checked(compiled, content)
+    if not isinstance(fields, Hashable):
+        check_form({})  # raises: a list of choices, for example, is neither a type nor a schema
     return _of_type(fields)
 
 

@@ -10,14 +10,15 @@ from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, TAGS, is_name
 from tooltrue.protocol.types import Value, field
+from tooltrue.tools.advice import TOOL
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
 from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     DEPENDS_WITHIN_TYPE,
     PROVIDER_WITHIN_TYPE,
+    SETTING_EQUIVALENT_HERE,
     UNKNOWN_DEFINITION_SETTING,
-    UNKNOWN_SETTING_USE_EFFECT,
 )
 
 __all__ = ["Completes", "Depends", "Header", "Lifespan", "ToolOptions"]
@@ -194,8 +195,8 @@ class ToolOptions(Value, frozen=True):
         """Make settings from the arguments of a decorator. Raises ``DefinitionError`` for an unknown or invalid one."""
         fields = cls.__struct_fields__
         for name in arguments:
-            if name in _HINTS:
-                raise DefinitionError.of(UNKNOWN_SETTING_USE_EFFECT, name=name)
+            if name in TOOL:
+                raise DefinitionError.of(SETTING_EQUIVALENT_HERE, name=name, here=TOOL[name])
             if name not in fields:
                 raise DefinitionError.of(UNKNOWN_DEFINITION_SETTING, name=name, known=", ".join(fields))
         settings = cls(**arguments)
@@ -205,7 +206,6 @@ class ToolOptions(Value, frozen=True):
         return settings
 
 
-_HINTS = ("annotations", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "read_only_hint")
 """The names of the effect in other libraries."""
 
 
