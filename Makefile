@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts everything \
+.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
 	bench-host site client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -95,6 +95,9 @@ interop-node: setup  ## their Node parts only
 
 hosts: setup  ## other people's servers, and a hostile one, behind our host
 	UV=$(UV) $(BIN)/python tests/hosts/run.py
+
+migrating: setup  ## the code of other libraries on the migration pages, run with these libraries
+	UV=$(UV) $(BIN)/python tests/migrating/run.py
 
 everything: setup  ## serve one of everything for the official conformance suite, at PORT (3001)
 	$(BIN)/tooltrue serve tests/conformance/everything.py --http 127.0.0.1:$(or $(PORT),3001)

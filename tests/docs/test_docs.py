@@ -1,7 +1,8 @@
 """Checks of the documentation pages: code runs, commands print the shown output, tables match the source.
 
 A page is executed top to bottom in one namespace. A Python block is skipped only where an HTML comment before it gives
-the reason: ``<!-- not executed: reason -->``. ``<!-- file: examples/notes.py -->`` marks a block as that whole file.
+the reason: ``<!-- not executed: reason -->``, or the library that runs it: ``<!-- runs with: fastmcp -->``
+(`tests/migrating/run.py`). ``<!-- file: examples/notes.py -->`` marks a block as that whole file.
 """
 
 import asyncio
@@ -46,6 +47,7 @@ PAGES = [
 ]
 TOOLTRUE = Path(sys.executable).with_name("tooltrue")
 SECONDS = 120.0
+NOT_HERE = ("<!-- not executed: ", "<!-- runs with: ")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     module = types.ModuleType(f"page_{page.stem.lower()}")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses and pydantic look types up
     for block in blocks_of(page):
-        if block.language == "python" and not block.comment.startswith("<!-- not executed: "):
+        if block.language == "python" and not block.comment.startswith(NOT_HERE):
             code = compile("\n" * block.line + block.text, str(page), "exec")  # so that a failure names its line
             exec(code, vars(module))  # noqa: S102 - the purpose of this test is to run the code of a page
 

@@ -152,7 +152,7 @@ def test_a_schema_that_a_form_cannot_express_is_refused_at_its_definition(schema
         check_form(schema)
 
 
-@pytest.mark.parametrize("fields", [dict[str, int], str, list[int]])
+@pytest.mark.parametrize("fields", [dict[str, int], str, list[int], ["low", "high"]])
 def test_a_type_without_fields_of_its_own_is_no_form(fields: Any):
     with pytest.raises(DefinitionError, match="form cannot be asked so"):
         Form("?", fields)
