@@ -300,6 +300,17 @@ def test_tags_hold_for_later_tools_and_the_later_setting_holds():
     server.add_tool(lambda: "", name="wiped")
 
 
+def test_an_own_tool_is_enabled_despite_its_tag_beside_a_mounted_server():
+    outer = made("outer")
+    outer.mount(made("inner"), "in")
+    outer.disable(tags={"beta"})
+    outer.add_tool(lambda: "", name="new", tags=["beta"])
+    outer.enable("new")
+    assert "new" in names(outer)
+    outer.disable(tags={"beta"})
+    assert "new" not in names(outer)
+
+
 def test_tools_of_mounted_servers_are_disabled_by_their_outer_names():
     inner, outer = made("inner"), made("outer")
     outer.mount(inner, "in")

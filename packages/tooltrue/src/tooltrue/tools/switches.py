@@ -76,7 +76,10 @@ def switch(own: LocalToolset, served: Provider, names: Collection[str], tags: Co
     mine = [name for name in names if name not in others]
     (own.enable if on else own.disable)(*mine, tags=tags)
     if switches is not None:
-        (switches.enable if on else switches.disable)(others, tag_set(tags))
+        if on:
+            switches.enable(names, tag_set(tags))  # own names too: their tags may be off here as well
+        else:
+            switches.disable(others, tag_set(tags))
 
 
 def _knows(served: Provider, name: str) -> bool:
