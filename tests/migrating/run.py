@@ -2,8 +2,9 @@
 
     python tests/migrating/run.py
 
-`<!-- runs with: NAME -->` above a block of `docs/migrating/` names the library. The blocks of a page for one library are
-one program. This program runs each with the pinned release, and prints one line for it; it ends with 1 if one failed.
+`<!-- runs with: NAME -->` above a block of `docs/migrating/` names the library. The blocks of a page for one library
+are one program. This program runs each with the pinned release, and prints one line for it; it ends with 1 if one
+failed.
 Environments are made under `.interop/` and kept (`../interop/environments.py`).
 """
 
