@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 PAGES = {"README.zh.md": "README.md"} | {
-    page.relative_to(ROOT).as_posix(): f"docs/{page.name}" for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
+    page.relative_to(ROOT).as_posix(): f"docs/{page.relative_to(ROOT / 'docs' / 'zh').as_posix()}"
+    for page in sorted((ROOT / "docs" / "zh").rglob("*.md"))
 }
 """Chinese page → its original."""
 
