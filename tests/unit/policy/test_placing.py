@@ -28,6 +28,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.pipeline import STAGES, described, standard
 from tooltrue.policy.placing import GUARANTEES, by_gap, checked, forms, with_authors
 from tooltrue.policy.plan import Planned
+from tooltrue.tools.advice import HOOKS
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 
 NAMES = [stage.name for stage in STAGES]
@@ -242,3 +243,13 @@ def test_a_layer_that_cannot_keep_its_promise_is_refused_when_the_pipeline_is_bu
 def test_steps_stand_anywhere_inside_of_authorize():
     for name in NAMES[NAMES.index("authorize") :]:
         assert isinstance(Server("s", layers=[placed(Steps, after=name)]).provider, Planned)
+
+
+@pytest.mark.parametrize("hook", sorted(HOOKS))
+def test_a_hook_of_another_library_is_refused_since_it_would_guard_nothing(hook: str):
+    layer: Any = type("Guard", (Layer,), {hook: lambda self: None})
+    server = Server("shop", layers=[layer])
+    with pytest.raises(DefinitionError) as caught:
+        _ = server.provider
+    assert caught.value.code == "TT3406"
+    assert HOOKS[hook] in str(caught.value)

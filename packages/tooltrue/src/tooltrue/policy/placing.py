@@ -22,6 +22,7 @@ from tooltrue.policy.plan import (
     passes_calls,
 )
 from tooltrue.policy.wording import (
+    LAYER_HOOK_OF_OTHER_LIBRARY,
     LAYER_MADE_NO_PROVIDER,
     LAYER_NAME_INVALID,
     LAYER_NOT_CALLABLE,
@@ -42,6 +43,7 @@ from tooltrue.protocol.types import (
     replaced,
 )
 from tooltrue.spelling import closest
+from tooltrue.tools.advice import HOOKS
 from tooltrue.tools.memo import Remembered
 from tooltrue.tools.null import NoLibrary, NoTools
 from tooltrue.tools.rounds import InputRequired, how_it_ended
@@ -209,6 +211,8 @@ def _bounded(placed: Placed, inner: Provider, *, has_found: bool = True) -> Prov
         raise DefinitionError.of(
             LAYER_MADE_NO_PROVIDER, layer=placed.name, made=type(layer).__name__, names=", ".join(missing)
         )
+    if hook := next((name for name in HOOKS if hasattr(layer, name)), None):
+        raise DefinitionError.of(LAYER_HOOK_OF_OTHER_LIBRARY, layer=placed.name, hook=hook, here=HOOKS[hook])
     passes = passes_calls(layer, inner)
     if (stepping := as_planned(layer)) is None:
         return layer if layer is inner else _Bounded(inner, layer, placed.name, passes, Remembered())

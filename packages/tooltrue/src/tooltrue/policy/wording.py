@@ -590,6 +590,11 @@ LAYER_NAME_INVALID: Final = message(
     "The name of a layer has printable characters only: {name!r}.",
     "中间件层的名称只能含可打印字符：{name!r}。",
 )
+LAYER_HOOK_OF_OTHER_LIBRARY: Final = message(
+    "TT3406",
+    "The layer {layer} has the method {hook}, which is a hook of FastMCP and never called here. Write {here} instead.",
+    "中间件层 {layer} 带有方法 {hook}，它是 FastMCP 的钩子，在此不会被调用。请改写为 {here}。",
+)
 LAYER_STAGE_UNKNOWN: Final = message(
     "TT4500",
     "There is no stage {stage!r} to place a layer at; nearest: {nearest}. The stages, outermost first: {stages}.",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
-__all__ = ["CONTEXT", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
+__all__ = ["CONTEXT", "HOOKS", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
 
 _LIFESPAN: Final = "a parameter db: Annotated[Pool, Lifespan], for the value that lifespan= has yielded"
 _HEADER: Final = "a parameter tenant: Annotated[str | None, Header('x-tenant')]"
@@ -122,6 +122,23 @@ RUN: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Arguments of another library's ``run``."""
+
+
+_AROUND: Final = "around(self, operation, proceed)"
+HOOKS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("on_message", "on_request", "on_notification"), _AROUND),
+        "on_call_tool": "call_tool(self, call)",
+        "on_read_resource": "read_resource(self, read)",
+        "on_get_prompt": "get_prompt(self, get)",
+        "on_list_tools": "list_tools(self, context)",
+        "on_list_resources": "list_resources(self, context)",
+        "on_list_resource_templates": "list_templates(self, context)",
+        "on_list_prompts": "list_prompts(self, context)",
+        **dict.fromkeys(("on_initialize", "on_discover"), "Server(authenticate=…)"),
+    }
+)
+"""Methods of another library's middleware. A layer that has one would silently do nothing."""
 
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
