@@ -117,7 +117,7 @@ async def execute_query(query: Query, api: Api, time: Time | None = None) -> dic
 async def execute_range_query(
     query: Query,
     start: Time,
-    end: Time,
+    end: Annotated[str, "The last time, in the form of start"],
     step: Annotated[str, "Time between two values, e.g. '15s', '1m', '1h'"],
     api: Api,
     context: Context,

@@ -104,7 +104,9 @@ def replaced(text: str, changes: list[tuple[HashedRange, str]]) -> str:
 
 
 @server.tool(effect="read")
-def get_text_file_contents(files: list[Wanted], encoding: Encoding = "utf-8") -> dict[str, Answer]:
+def get_text_file_contents(
+    files: Annotated[list[Wanted], "The files, with the lines of each"], encoding: Encoding = "utf-8"
+) -> dict[str, Answer]:
     """Read ranges of lines of text files, with the hashes that a later change of these lines needs."""
     answer: dict[str, Answer] = {}
     for wanted in files:
@@ -121,7 +123,10 @@ def get_text_file_contents(files: list[Wanted], encoding: Encoding = "utf-8") ->
 
 @server.tool(effect="destructive")
 def patch_text_file_contents(
-    file_path: FilePath, file_hash: FileHash, patches: list[Patch], encoding: Encoding = "utf-8"
+    file_path: FilePath,
+    file_hash: FileHash,
+    patches: Annotated[list[Patch], "Ranges of lines that do not overlap"],
+    encoding: Encoding = "utf-8",
 ) -> Answer:
     """Replace ranges of lines of one text file; all of them, or none. The user is asked first."""
     text = replaced(read(file_path, encoding, file_hash), [(patch, patch.contents) for patch in patches])
@@ -130,7 +135,10 @@ def patch_text_file_contents(
 
 @server.tool(effect="destructive")
 def delete_text_file_contents(
-    file_path: FilePath, file_hash: FileHash, ranges: list[HashedRange], encoding: Encoding = "utf-8"
+    file_path: FilePath,
+    file_hash: FileHash,
+    ranges: Annotated[list[HashedRange], "Ranges of lines that do not overlap"],
+    encoding: Encoding = "utf-8",
 ) -> dict[str, Answer]:
     """Delete ranges of lines of one text file; all of them, or none. The user is asked first."""
     text = replaced(read(file_path, encoding, file_hash), [(one, "") for one in ranges])

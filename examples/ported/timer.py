@@ -138,7 +138,7 @@ NAMED = {"iso": "%FT%T.%f", "unix": "%s", "date": "%F", "time": "%T"}
 @server.tool(effect="read")
 async def timestamp(
     clock: Time,
-    fmt: Annotated[str, "'iso', 'unix', 'date', 'time', or the format of strftime, e.g. '%d.%m.%Y'"] = "iso",
+    fmt: Annotated[str, "A format of strftime, e.g. '%d.%m.%Y', or the name of a usual one, such as 'unix'"] = "iso",
     offset_seconds: Annotated[int, "Seconds from now; negative for the past", Field(ge=-(10**10), le=10**10)] = 0,
 ) -> str:
     """Tell the local time, or one that is some seconds away from now."""

@@ -267,11 +267,11 @@ PROMETHEUS = Original(
     ("prometheus_mcp_server/*.py",),
     (
         _ask("health_check"),
-        call("execute_query", query="up", time="1767225600"),
-        call("execute_query", query="up"),
+        call("execute_query", varying=("title",), query="up", time="1767225600"),
+        call("execute_query", varying=("title",), query="up"),
         call("execute_query", query="sum(("),
         call("execute_query"),
-        call("execute_range_query", query="up", start="1767225600", end="1767225660", step="15s"),
+        call("execute_range_query", varying=("title",), query="up", start="1767225600", end="1767225660", step="15s"),
         call("execute_range_query", query="up", start="1767225600", end="1767225660"),
         call("execute_range_query", query="sum((", start="1767225600", end="1767225660", step="15s"),
         call("list_metrics"),
@@ -304,7 +304,7 @@ def _natural(query: str) -> Step:
 
 
 def _history(**arguments: Any) -> Step:
-    varying = ("timestamp", "execution_time_ms", "query_text", "error_message", "db_identifier")
+    varying = ("timestamp", "execution_time_ms", "row_count", "query_text", "error_message", "db_identifier")
     return call("get_query_history", varying=varying, **arguments)
 
 
@@ -361,11 +361,14 @@ POSTGRES = Original(
         read("postgresql://stats", varying=("user", "version")),
         read("postgresql://table/public/books", varying=("size",)),
         read("postgresql://table/public/nothing"),
+        _sql("CREATE FUNCTION forget() RETURNS integer LANGUAGE sql AS 'DELETE FROM books WHERE id = 2; SELECT 1'"),
+        _sql("SELECT forget()"),
+        _sql("WITH gone AS (DELETE FROM books WHERE id = 3 RETURNING title) SELECT title FROM gone"),
         prompt("analyze_table", table_name="books"),
         prompt("optimize_query", sql="SELECT * FROM books"),
         prompt("optimize_query"),
         _history(limit=3),
-        _history(status="error", limit=2),
+        differs("A plan that failed is in the history too.", _history(status="error", limit=2)),
     ),
 )
 

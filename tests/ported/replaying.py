@@ -18,7 +18,7 @@ from typing import Any
 from tooltrue import Client, QuestionLimits, RpcError
 from tooltrue.protocol.types import UNSET, TextResource
 
-_WORDS = ("reason", "suggestion", "hint", "guidance", "title")
+_WORDS = ("reason", "suggestion", "hint", "guidance")
 MANY = QuestionLimits(per_minute=1000)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -26,6 +26,7 @@ class World:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     arguments: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict[str, str])
+    url: str = ""
 
 
 @contextmanager
@@ -77,7 +78,8 @@ def database(folder: Path) -> Generator[World]:
             "DB_USER": str(parts.get("user", "postgres")),
             "DB_PASSWORD": str(parts.get("password", "unused")),
         }
-        yield World(env | {"HOME": str(folder)}, names={str(parts["dbname"]): "DATABASE", str(folder): "/FOLDER"})
+        names = {str(parts["dbname"]): "DATABASE", str(folder): "/FOLDER"}
+        yield World(env | {"HOME": str(folder)}, names=names, url=url)
 
 
 TOKEN = "a-token-of-the-tests"
