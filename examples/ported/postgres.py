@@ -108,7 +108,7 @@ async def lifespan(server: Server) -> AsyncGenerator[App]:
         yield App(connection, History(f"{host}:{port}/{name}"))
 
 
-async def reading(app: Annotated[App, Lifespan]) -> AsyncGenerator[Connection]:
+async def read_transaction(app: Annotated[App, Lifespan]) -> AsyncGenerator[Connection]:
     """The connection, in a transaction that PostgreSQL lets read and not write."""
     async with app.turn, app.connection.transaction():
         await app.connection.execute("SET TRANSACTION READ ONLY")
@@ -116,7 +116,7 @@ async def reading(app: Annotated[App, Lifespan]) -> AsyncGenerator[Connection]:
 
 
 The = Annotated[App, Lifespan]
-Database = Annotated[Connection, Depends(reading)]
+Database = Annotated[Connection, Depends(read_transaction)]
 Sql = Annotated[str, Field(min_length=1), "One statement of PostgreSQL, e.g. 'SELECT count(*) FROM books'"]
 server = Server("postgres", version="1.0", lifespan=lifespan)
 
@@ -207,7 +207,7 @@ async def columns_by_table(db: Connection) -> dict[tuple[str, str], list[Column]
     return tables
 
 
-async def described(db: Connection, schema: str, table: str, context: Context) -> Table:
+async def describe(db: Connection, schema: str, table: str, context: Context) -> Table:
     context.progress(0, 3)
     columns = (await columns_by_table(db)).get((schema, table))
     if columns is None:
@@ -230,7 +230,7 @@ async def describe_table(
 ) -> Table:
     """Describe one table: its columns, how many rows it has, and its size. For all tables use smart_query."""
     schema, _, table = table_name.rpartition(".")
-    return await described(db, schema or "public", table, context)
+    return await describe(db, schema or "public", table, context)
 
 
 @server.tool(effect="read")
@@ -312,7 +312,7 @@ async def stats(db: Database) -> Row:
 @server.resource("postgresql://table/{schema}/{table}", mime_type="application/json")
 async def table(schema: str, table: str, db: Database, context: Context) -> Table:
     """One table: its columns, how many rows it has, and its size."""
-    return await described(db, schema, table, context)
+    return await describe(db, schema, table, context)
 
 
 @server.prompt

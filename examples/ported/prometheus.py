@@ -63,7 +63,7 @@ async def ask(api: httpx2.AsyncClient, path: str, **asked: str | None) -> Any:
     return answer["data"]
 
 
-def linked(api: httpx2.AsyncClient, data: dict[str, Any], query: str, **shown: str | None) -> dict[str, Any]:
+def with_link(api: httpx2.AsyncClient, data: dict[str, Any], query: str, **shown: str | None) -> dict[str, Any]:
     """An answer with a link to the page of Prometheus that shows it."""
     inputs = {f"g0.{key}": one for key, one in {"expr": query, "tab": "0", **shown}.items() if one is not None}
     href = f"{str(api.base_url).rstrip('/')}/graph?{urlencode(inputs)}"
@@ -110,7 +110,7 @@ async def health_check(api: Api) -> dict[str, Any]:
 @server.tool(effect="read", open_world=True)
 async def execute_query(query: Query, api: Api, time: Time | None = None) -> dict[str, Any]:
     """Evaluate a query at one time, by default now. For a course over time use execute_range_query."""
-    return linked(api, await ask(api, "query", query=query, time=time), query, moment_input=time)
+    return with_link(api, await ask(api, "query", query=query, time=time), query, moment_input=time)
 
 
 @server.tool(effect="read", open_world=True)
@@ -126,7 +126,7 @@ async def execute_range_query(
     context.progress(0, 100)
     data = await ask(api, "query_range", query=query, start=start, end=end, step=step)
     context.progress(50, 100)
-    answer = linked(api, data, query, range_input=f"{start} to {end}", step_input=step)
+    answer = with_link(api, data, query, range_input=f"{start} to {end}", step_input=step)
     context.progress(100, 100)
     return answer
 

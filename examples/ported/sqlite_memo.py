@@ -28,15 +28,15 @@ async def lifespan(server: Server) -> AsyncGenerator[Memo]:
     yield Memo()
 
 
-def opened(only_reads: bool) -> Iterator[sqlite3.Connection]:
+def connect(only_reads: bool) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(os.environ["SQLITE_PATH"])) as db, db:
         db.row_factory = sqlite3.Row
         db.execute(f"PRAGMA query_only = {only_reads:d}")
         yield db
 
 
-Reading = Annotated[sqlite3.Connection, Depends(partial(opened, True))]
-Writing = Annotated[sqlite3.Connection, Depends(partial(opened, False))]
+Reading = Annotated[sqlite3.Connection, Depends(partial(connect, True))]
+Writing = Annotated[sqlite3.Connection, Depends(partial(connect, False))]
 
 server = Server("sqlite-memo", version="1.0", lifespan=lifespan)
 

@@ -84,11 +84,11 @@ def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def ended(contents: str) -> str:
+def end_line(contents: str) -> str:
     return contents if contents.endswith("\n") or not contents else contents + "\n"
 
 
-def replaced(text: str, changes: list[tuple[HashedRange, str]]) -> str:
+def replace_ranges(text: str, changes: list[tuple[HashedRange, str]]) -> str:
     """A text with ranges of its lines replaced, from the last to the first, so that the numbers stay true."""
     lines = lines_of(text)
     first_changed = len(lines) + 1
@@ -98,7 +98,7 @@ def replaced(text: str, changes: list[tuple[HashedRange, str]]) -> str:
             raise ToolError(f"The lines {change.start} to {end} overlap with others, or do not exist.")
         if hash_of("".join(lines[change.start - 1 : end])) != change.range_hash:
             raise ToolError(f"The range_hash of the lines {change.start} to {end} is another. Read them again.")
-        lines[change.start - 1 : end] = [ended(contents)]
+        lines[change.start - 1 : end] = [end_line(contents)]
         first_changed = change.start
     return "".join(lines)
 
@@ -129,7 +129,7 @@ def patch_text_file_contents(
     encoding: Encoding = "utf-8",
 ) -> Answer:
     """Replace ranges of lines of one text file; all of them, or none. The user is asked first."""
-    text = replaced(read(file_path, encoding, file_hash), [(patch, patch.contents) for patch in patches])
+    text = replace_ranges(read(file_path, encoding, file_hash), [(patch, patch.contents) for patch in patches])
     return {"result": "ok", "file_hash": write(file_path, encoding, text)}
 
 
@@ -141,7 +141,7 @@ def delete_text_file_contents(
     encoding: Encoding = "utf-8",
 ) -> dict[str, Answer]:
     """Delete ranges of lines of one text file; all of them, or none. The user is asked first."""
-    text = replaced(read(file_path, encoding, file_hash), [(one, "") for one in ranges])
+    text = replace_ranges(read(file_path, encoding, file_hash), [(one, "") for one in ranges])
     return {file_path: {"result": "ok", "hash": write(file_path, encoding, text)}}
 
 
@@ -158,7 +158,7 @@ def insert_text_file_contents(
     lines = lines_of(read(file_path, encoding, file_hash))
     if (before is None) == (after is None) or (at := (before - 1 if before else after or 0)) > len(lines):
         raise ToolError(f"Give 'before' or 'after', a line of the {len(lines)} that the file has, and not both.")
-    lines.insert(at, ended(contents))
+    lines.insert(at, end_line(contents))
     return {file_path: {"result": "ok", "hash": write(file_path, encoding, "".join(lines))}}
 
 
@@ -167,7 +167,7 @@ def append_text_file_contents(
     file_path: FilePath, contents: Annotated[str, "The text"], file_hash: FileHash, encoding: Encoding = "utf-8"
 ) -> Answer:
     """Append a text at the end of a text file, without a line break before it."""
-    text = read(file_path, encoding, file_hash) + ended(contents)
+    text = read(file_path, encoding, file_hash) + end_line(contents)
     return {"result": "ok", "file_hash": write(file_path, encoding, text)}
 
 

@@ -25,7 +25,7 @@ class Original:
 
 
 def call(tool: str, compared: str = "value", varying: tuple[str, ...] = (), **arguments: Any) -> Step:
-    """A call whose answer is compared as ``replaying.told`` says."""
+    """A call whose answer is compared as ``replaying.comparable`` says."""
     step: dict[str, Any] = {"call": tool, "arguments": arguments, "compared": compared}
     return step | ({"varying": list(varying)} if varying else {})
 

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ported.originals import ORIGINALS, Original
-from ported.replaying import MANY, Person, lines, perform, plain, replaced, shape, without_flag
+from ported.replaying import MANY, Person, lines, perform, plain, shape, substitute, without_flag
 from ported.worlds import WORLDS
 from tooltrue import Client
 
@@ -25,7 +25,7 @@ RECORDED = Path(__file__).parents[2] / "examples/ported/recorded"
 PYTHON = os.environ.get("UV_PYTHON", "3.13")
 
 
-def installed(original: Original, environment: Path) -> Path:
+def install(original: Original, environment: Path) -> Path:
     """Install a package at its version into a new environment. Returns the folder of its packages."""
     wanted = [f"{original.package}=={original.version}", *original.beside]
     subprocess.run(["uv", "venv", "-q", "--clear", "-p", PYTHON, environment], check=True)
@@ -42,7 +42,7 @@ async def record(name: str, original: Original, environment: Path, files: list[P
         person = Person({"confirm": True})
         async with Client(command, env=world.env, cwd=str(folder), elicit=person, questions=MANY) as client:
             for step in original.steps:
-                answer = await perform(client, person, replaced(step, real))
+                answer = await perform(client, person, substitute(step, real))
                 if step.get("in_words") or without_flag(answer):
                     answer |= {"failed": True, "without_flag": True}
                 if not answer["failed"]:
@@ -50,7 +50,7 @@ async def record(name: str, original: Original, environment: Path, files: list[P
                     answer["value"] = (
                         shape(value) if step["compared"] == "words" else plain(value, step.get("varying", ()))
                     )
-                steps.append({**step, "answer": replaced(answer, world.names)})
+                steps.append({**step, "answer": substitute(answer, world.names)})
     recording = {
         "package": original.package,
         "version": original.version,
@@ -70,7 +70,7 @@ def main() -> None:
     for name in sys.argv[1:] or ORIGINALS:
         original = ORIGINALS[name]
         with tempfile.TemporaryDirectory() as environment, tempfile.TemporaryDirectory() as folder:
-            packages = installed(original, Path(environment))
+            packages = install(original, Path(environment))
             files = sorted({file for pattern in original.files for file in packages.glob(pattern)})
             asyncio.run(record(name, original, Path(environment), files, Path(folder)))
         print(f"recorded {name}")

@@ -88,7 +88,7 @@ def _parsed(text: str) -> Any:
     return text
 
 
-def told(step: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+def comparable(step: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer has to say: that it failed, or else what the step's ``compared`` takes of its value.
 
     - ``value``: the value, without members that hold words for a model, and without what varies between two runs.
@@ -156,7 +156,7 @@ def shape(value: Any) -> Any:
             return type(value).__name__
 
 
-def replaced(value: Any, names: Mapping[str, str]) -> Any:
+def substitute(value: Any, names: Mapping[str, str]) -> Any:
     """A copy of a value of JSON in which each key of ``names`` that occurs in a text is its value."""
     match value:
         case str():
@@ -164,9 +164,9 @@ def replaced(value: Any, names: Mapping[str, str]) -> Any:
                 value = value.replace(old, new)
             return value
         case dict():
-            return {replaced(key, names): replaced(one, names) for key, one in value.items()}
+            return {substitute(key, names): substitute(one, names) for key, one in value.items()}
         case list() | tuple():
-            return [replaced(one, names) for one in value]
+            return [substitute(one, names) for one in value]
         case _:
             return value
 

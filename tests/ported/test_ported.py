@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from ported.replaying import MANY, Person, lines, perform, replaced, told
+from ported.replaying import MANY, Person, comparable, lines, perform, substitute
 from ported.worlds import WORLDS, World, database, files, prometheus
 from tooltrue import Client
 from tooltrue.cli.main import cli
@@ -53,21 +53,24 @@ def virtual(clock: type) -> type:
     return VirtualClock
 
 
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
 @pytest.mark.parametrize("name", NAMES)
-def test_answers_as_the_original(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_as_the_original(name: str, revision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = recording(name)["steps"]
     monkeypatch.chdir(tmp_path)
     with WORLDS[name](tmp_path) as world:
-        answers = asyncio.run(replayed(name, steps, world, monkeypatch))
+        answers = asyncio.run(replay(name, revision, steps, world, monkeypatch))
     for step, answer in zip(steps, answers, strict=True):
-        theirs, ours = told(step, step["answer"]), told(step, answer)
+        theirs, ours = comparable(step, step["answer"]), comparable(step, answer)
         if "differs" in step:
             assert ours != theirs, f"no difference any more: {step}"
         else:
             assert ours == theirs, f"{step}\n{answer}"
 
 
-async def replayed(name: str, steps: list[Any], world: World, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+async def replay(
+    name: str, revision: str, steps: list[Any], world: World, patch: pytest.MonkeyPatch
+) -> list[dict[str, Any]]:
     """The answers of a port to the steps of a recording, in a world of its own."""
     for key, value in world.env.items():
         patch.setenv(key, value)
@@ -75,8 +78,8 @@ async def replayed(name: str, steps: list[Any], world: World, patch: pytest.Monk
     if name == "timer":
         patch.setattr(module, "Clock", virtual(module.Clock))
     real = {new: old for old, new in world.names.items()}
-    async with Client(module.server, elicit=person, questions=MANY) as client:
-        return [replaced(await perform(client, person, replaced(step, real)), world.names) for step in steps]
+    async with Client(module.server, revision=revision, elicit=person, questions=MANY) as client:
+        return [substitute(await perform(client, person, substitute(step, real)), world.names) for step in steps]
 
 
 @pytest.mark.parametrize("name", NAMES)
