@@ -115,7 +115,7 @@ async def read_transaction(app: Annotated[App, Lifespan]) -> AsyncGenerator[Conn
         yield app.connection
 
 
-The = Annotated[App, Lifespan]
+State = Annotated[App, Lifespan]
 Database = Annotated[Connection, Depends(read_transaction)]
 Sql = Annotated[str, Field(min_length=1), "One statement of PostgreSQL, e.g. 'SELECT count(*) FROM books'"]
 server = Server("postgres", version="1.0", lifespan=lifespan)
@@ -152,7 +152,7 @@ async def run(
 @server.tool(effect="destructive", confirm=False)
 async def execute_sql(
     sql: Sql,
-    app: The,
+    app: State,
     context: Context,
     limit: Annotated[int, Field(ge=1, le=10_000), "Most rows of a SELECT without a LIMIT of its own"] = 100,
 ) -> Result:
@@ -181,7 +181,7 @@ QUESTIONS = {
 
 @server.tool(effect="read")
 async def natural_language_query(
-    query: Annotated[str, Field(min_length=1), "A question about tables, users, schemas or the database"], app: The
+    query: Annotated[str, Field(min_length=1), "A question about tables, users, schemas or the database"], app: State
 ) -> Result:
     """Answer one of four questions about the database, by a word in it. For any other, write SQL for execute_sql."""
     sql = next((sql for word, sql in QUESTIONS.items() if word in query.lower()), None)
@@ -248,7 +248,7 @@ async def smart_query(
 @server.tool(effect="read")
 async def explain_query(
     sql: Sql,
-    app: The,
+    app: State,
     analyze: Annotated[bool, "Run the query, and measure its steps; not for one that writes"] = False,
     format: Annotated[Literal["text", "json", "yaml"], "Form of the plan"] = "text",
     buffers: Annotated[bool, "Count the pages that are read; with analyze alone"] = False,
@@ -265,7 +265,7 @@ async def explain_query(
 
 @server.tool(effect="read")
 async def get_query_history(
-    app: The,
+    app: State,
     limit: Annotated[int, Field(ge=1, le=500), "Most entries of the answer"] = 20,
     status: Annotated[Literal["success", "error"] | None, "Only those that worked, or that failed"] = None,
     tool_name: Annotated[str, "Only those of one tool, e.g. 'execute_sql'"] = "",

@@ -100,7 +100,8 @@ def comparable(step: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, 
     """
     if answer["failed"]:
         return {"failed": True}
-    seen = {key: value for key, value in answer.items() if key == "progress" or key == "asked" in step["answer"]}
+    kept = {"progress"} | ({"asked"} & step["answer"].keys())
+    seen = {key: value for key, value in answer.items() if key in kept}
     value = answer["value"]
     match step.get("compared", "value"):
         case "value":
