@@ -18,19 +18,21 @@ Sql = Annotated[str, "One statement, as SQLite understands it, e.g. 'SELECT name
 
 
 @dataclass
-class Memo:
+class App:
+    path: str
     insights: list[str] = field(default_factory=list[str])
 
 
 @asynccontextmanager
-async def lifespan(server: Server) -> AsyncGenerator[Memo]:
-    """One memo for the life of the process."""
-    yield Memo()
+async def lifespan(server: Server) -> AsyncGenerator[App]:
+    """One memo for the life of the process. Without a path, the server does not start."""
+    yield App(os.environ["SQLITE_PATH"])
 
 
-def connect(only_reads: bool) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(os.environ["SQLITE_PATH"])) as db, db:
+def connect(only_reads: bool, app: Annotated[App, Lifespan]) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(app.path)) as db, db:
         db.row_factory = sqlite3.Row
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # one file, and no other
         db.execute(f"PRAGMA query_only = {only_reads:d}")
         yield db
 
@@ -89,17 +91,17 @@ def describe_table(table_name: Annotated[str, "A name from list_tables, e.g. 'go
 
 
 @server.tool(effect="write")
-def append_insight(insight: Annotated[str, "One finding, in a sentence"], memo: Annotated[Memo, Lifespan]) -> str:
+def append_insight(insight: Annotated[str, "One finding, in a sentence"], app: Annotated[App, Lifespan]) -> str:
     """Add a finding about the data to the memo that the user reads at memo://insights."""
-    memo.insights.append(insight)
+    app.insights.append(insight)
     server.resource_updated("memo://insights")
     return "The memo has it."
 
 
 @server.resource("memo://insights", mime_type="text/plain")
-def insights(memo: Annotated[Memo, Lifespan]) -> str:
+def insights(app: Annotated[App, Lifespan]) -> str:
     """The findings of this session."""
-    return "\n".join(["Findings:", *(f"- {one}" for one in memo.insights)]) if memo.insights else "No findings yet."
+    return "\n".join(["Findings:", *(f"- {one}" for one in app.insights)]) if app.insights else "No findings yet."
 
 
 @server.prompt(name="mcp-demo")

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from ported.replaying import MANY, Person, comparable, lines, perform, substitute
-from ported.worlds import WORLDS, World, database, files, prometheus
+from ported.worlds import WORLDS, World, database, files, prometheus, sqlite
 from tooltrue import Client
 from tooltrue.cli.main import cli
 
@@ -146,6 +146,15 @@ def test_a_file_outside_the_folder_is_refused(tmp_path: Path, monkeypatch: pytes
             wanted = [{"file_path": str(path), "ranges": [{"start": 1}]}]
             text = text_of("text_editor", world, monkeypatch, "get_text_file_contents", Person(), files=wanted)
             assert "is no absolute path in" in text
+
+
+def test_a_query_neither_writes_nor_opens_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.db"
+    with sqlite(tmp_path) as world:
+        for query in ("CREATE TABLE a (b)", f"ATTACH '{other}' AS other", f"VACUUM INTO '{other}'"):
+            text = text_of("sqlite_memo", world, monkeypatch, "read_query", Person(), query=query)
+            assert text.startswith("SQLite refuses this"), text
+    assert not other.exists()
 
 
 @pytest.mark.parametrize(
