@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -85,3 +86,61 @@ def test_a_text_that_cannot_be_read_is_shown_without_its_values() -> None:
     printed = "\n".join(diff(broken, JSON, "json"))
     assert SECRET not in printed
     assert '-  "theme": [masked' in printed
+
+
+ENV = "[mcp_servers.a.env]"
+HIDING_TOML = [
+    f'{ENV}\nK = """\nabc={SECRET}\n"""',
+    f'{ENV}\nK = """\n#{SECRET}\n"""',
+    f'{ENV}\nK = """\n[x]\n{SECRET}\n"""\nL = "{SECRET}"',
+    f'api_key = """\n{SECRET}\n"""',
+    f'[mcp_servers."a]b".env]\nK = "{SECRET}"',
+    f'[mcp_servers.a."\\u0065nv"]\nK = "{SECRET}"',
+    f'[mcp_servers.a.env.sub]\nK = "{SECRET}"',
+    f'[a]\n"env"."A" = "{SECRET}"',
+    f'mcp_servers = {{ a = {{ env = {{ A = "{SECRET}" }} }} }}',
+    f'[a]\nargs = [\n  "--token", # of the shop\n  "{SECRET}",\n]',
+    f'{ENV}\nK = "{SECRET}"\nbroken',
+]
+HIDING_JSON: list[object] = [
+    {"mcpServers": {"a": {"env": [f"A={SECRET}"]}}},
+    {"apiKey": {"value": SECRET}},
+    {"apiKeys": [SECRET]},
+    {"mcpServers": {"a": {"args": ["run", "-e", f"TOKEN={SECRET}"]}}},
+    {"mcpServers": {"a": {"args": ["run", f"--env=TOKEN={SECRET}"]}}},
+    {"mcpServers": {"a": {"command": f"notes --token {SECRET} --all"}}},
+    {"mcpServers": {"a": {"command": f"TOKEN={SECRET} notes"}}},
+]
+
+
+@pytest.mark.parametrize("text", HIDING_TOML)
+def test_no_spelling_of_toml_shows_a_secret(text: str) -> None:
+    assert SECRET not in "\n".join(diff(f"{text}\n", None, "toml"))
+
+
+@pytest.mark.parametrize("value", HIDING_JSON)
+def test_no_place_in_json_shows_a_secret(value: object) -> None:
+    assert SECRET not in "\n".join(diff(json.dumps(value), None, "json"))
+
+
+def test_twin_a_server_is_shown_whatever_its_name_is() -> None:
+    """A person has to see the command that is installed."""
+    args = ["--root", "/srv/notes", "--limit=5", "a key is a word", "-v"]
+    for name in ("keycloak", "session-notes", "author"):
+        printed = "\n".join(diff(None, json.dumps({"mcpServers": {name: {"command": "notes", "args": args}}}), "json"))
+        assert "[masked " not in printed
+        toml = f"[mcp_servers.{name}]\ncommand = 'notes'\nargs = {json.dumps(args)}\n# see x\n"
+        assert diff(None, toml, "toml")[1:] == [f"+{line}" for line in toml.splitlines()]
+
+
+def test_a_secret_at_the_end_of_a_line_that_is_cut_off_is_masked() -> None:
+    printed = "\n".join(diff(f'# token = "{SECRET * 500}"\n', None, "toml"))
+    assert SECRET not in printed
+
+
+@pytest.mark.parametrize("start", ["#", "# a=", "'"])
+def test_a_long_line_is_shown_in_time_in_proportion(start: str) -> None:
+    """Some seconds with a pattern that looks again from each character, thousandths without."""
+    began = time.process_time()
+    diff(f"{start}{'a' * 200_000}\n", None, "toml")
+    assert time.process_time() - began < 2

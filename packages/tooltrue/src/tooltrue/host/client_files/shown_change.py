@@ -11,18 +11,22 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterator, Sequence
-from typing import Final
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.client.config import is_secret, refers_only
 from tooltrue.host.client_files import json_edit
-from tooltrue.host.client_files.json_edit import EditRefused, JsonNode, Member
+from tooltrue.host.client_files.json_edit import EditRefused, JsonNode
+from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.policy.audit.argument_masking import Masks
 
 __all__ = ["diff"]
 
 _LINE: Final = 400
+_SEARCHED: Final = 4 * _LINE
+"""How much of a line is searched for secrets: more than is shown, so that none is cut off before it is recognized."""
 _CONTEXT: Final = 3
 _MARK: Final = "\ufeff"
 _HIDDEN: Final = frozenset({"env", "headers", "http_headers", "env_http_headers"})
@@ -37,7 +41,7 @@ def diff(before: str | None, after: str | None, form: str) -> list[str]:
         before, after = _with_lines(before), _with_lines(after)
     old, new = (masked(text).splitlines() if text else [] for text in (before, after))
     lines = _unified(old, new)
-    shown = (line if line.startswith("@@") else line[:1] + _look_masked(line[1:]) for line in lines)
+    shown = (line if line.startswith("@@") else line[:1] + _look_masked(line[1:_SEARCHED]) for line in lines)
     return [line if len(line) <= _LINE else line[: _LINE - 1] + "…" for line in shown]
 
 
@@ -72,7 +76,9 @@ def _mask(value: str) -> str:
     return f"{_MASK}{hashlib.sha256(_SALT + value.encode(errors='replace')).hexdigest()[:4]}]"
 
 
-_PAIR: Final = re.compile(r"([\w-]+)([\"']?\s*[:=]\s*)(\"(?:[^\"\\]|\\.)*\"|'[^']*')")
+_PAIR: Final = re.compile(
+    r"(?<![\w-])([\w-]{1,80})([\"']?\s{0,20}[:=]\s{0,20})(\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'[^']*(?:'|\Z))"
+)
 
 
 def _look_masked(line: str) -> str:
@@ -106,8 +112,8 @@ def _masked_json(text: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-def _masked_rest(line: str) -> str:
-    match = _SHOWN.match(line)
+def _masked_rest(line: str, pattern: re.Pattern[str] = _SHOWN) -> str:
+    match = pattern.match(line)
     shown = match[0] if match is not None else ""
     return line if shown == line else shown + _mask(line)
 
@@ -115,19 +121,27 @@ def _masked_rest(line: str) -> str:
 def _secrets_of(node: JsonNode, name: str, *, is_hidden: bool) -> Iterator[tuple[int, int, str]]:
     if node.members is not None:
         for member in node.members:
-            yield from _secrets_of(member.value, member.key, is_hidden=is_hidden or _hides(member))
+            hides = is_hidden or _hides(member.key, _keys_of(member.value))
+            yield from _secrets_of(member.value, member.key, is_hidden=hides)
     elif node.elements is not None:
-        option = ""
-        for element in node.elements:
-            word = element.value if isinstance(element.value, str) else ""
-            yield from _secrets_of(element, option or name, is_hidden=is_hidden)
-            option = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
+        options = _with_options([element.value for element in node.elements], name)
+        for element, (option, _) in zip(node.elements, options, strict=True):
+            yield from _secrets_of(element, option, is_hidden=is_hidden)
     elif isinstance(node.value, str) and _is_shown_masked(node.value, is_hidden or _is_secret_name(name)):
         yield node.start, node.end, node.value
 
 
+def _with_options(elements: Sequence[Any], name: str) -> Iterator[tuple[str, Any]]:
+    """Each element of an array with the name that stands before it: that of an option, or of the array."""
+    option = ""
+    for element in elements:
+        yield option or name, element
+        word = element if isinstance(element, str) else ""
+        option = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
+
+
 def _is_shown_masked(value: str, is_named_secret: bool) -> bool:
-    return bool(value) and (is_named_secret or _is_secret_option(value)) and not refers_only(value)
+    return bool(value) and (is_named_secret or _assigns_secret(value)) and not refers_only(value)
 
 
 @cache_short_texts(1024)
@@ -135,51 +149,65 @@ def _is_secret_name(name: str) -> bool:
     return is_secret(name)
 
 
-def _hides(member: Member) -> bool:
-    return member.key in _HIDDEN and member.value.members is not None
+def _keys_of(node: JsonNode) -> Collection[str] | None:
+    if node.members is not None:
+        return [member.key for member in node.members]
+    return None if node.elements is None else ()
 
 
-def _is_secret_option(word: str) -> bool:
-    name, equals, _ = word.partition("=")
-    return bool(equals) and word.startswith("-") and is_secret(name)
+_OF_SERVERS: Final = frozenset({"command", "url", "httpUrl", "serverUrl"})
+
+
+def _hides(key: str, keys: Collection[str] | None) -> bool:
+    """Whether all texts within the value of this key are masked. ``keys`` are those of an object, none those of an
+    array. A server may have any name: it is not masked altogether."""
+    return keys is not None and (key in _HIDDEN or (_is_secret_name(key) and _OF_SERVERS.isdisjoint(keys)))
+
+
+_ASSIGNMENT: Final = re.compile(r"(?<!\S)(?:-{0,2}([A-Za-z_][\w-]{0,80})=|--?([A-Za-z][\w-]{0,80})\s+(?=[^\s-]))")
+
+
+def _assigns_secret(words: str) -> bool:
+    """Whether a text, an argument or a whole command line, sets a secret option or variable, as also in
+    ``--env=TOKEN=x``."""
+    names = [match[1] or match[2] for match in _ASSIGNMENT.finditer(words.replace("=", "= "))]
+    return any(map(is_secret, names))
 
 
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
-_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
-_ASSIGNED: Final = re.compile(r"((?<=[\"'])--?[\w-]+=)((?:[^\"'\\]|\\.)+)")
-_OPTION: Final = re.compile(r'(["\'])(--?[\w-]+)\1\s*,\s*("(?:[^"\\]|\\.)*"|\'[^\']*\')')
+_TOKEN: Final = re.compile(
+    r'#[^\n]*|"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'", re.DOTALL
+)
+"""A comment or a text."""
+_SHOWN_TOML: Final = re.compile(r"\s*(?:\[[\w.\[-]{0,80}\]+|[\w.-]{1,80}\s*=)?[\s{}\[\],]*")
+"""The part of a line of broken TOML that is shown: its key and its brackets."""
 
 
 def _masked_toml(text: str) -> str:
-    """Line by line: in a table of variables, at a secret key, and behind a secret option every text is masked."""
-    lines: list[str] = []
-    is_hidden = False
-    for line in text.splitlines():
-        if (header := re.match(r"\s*\[+([^\]]+)\]", line)) is not None:
-            is_hidden = header[1].rpartition(".")[2].strip(" \"'") in _HIDDEN
-            lines.append(line)
-        else:
-            lines.append(_masked_line(line, is_hidden))
-    return "\n".join(lines)
+    """Each text whose value is a secret somewhere in the file is masked, wherever it stands."""
+    try:
+        document = tomllib.loads(text.removeprefix(_MARK))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return "\n".join(_masked_rest(line, _SHOWN_TOML) for line in text.splitlines())
+    hidden = set(_secret_texts(document, "", is_hidden=False))
+    return _TOKEN.sub(lambda match: _masked_token(match[0], hidden), text)
 
 
-def _masked_line(line: str, is_hidden: bool) -> str:
-    key, equals, value = line.partition("=")
-    name = key.strip(" \t\"'")
-    if not line.strip():
-        return line
-    if is_hidden and not equals and not line.lstrip().startswith("#"):
-        return _mask(line)  # a part of a text of several lines
-    if equals and (is_hidden or name.rpartition(".")[2] in _HIDDEN or ".env." in f".{name}" or is_secret(name)):
-        return f"{key}={_TEXT.sub(_masked_match, value)}"
-    line = _OPTION.sub(lambda match: _masked_option(match) if is_secret(match[2]) else match[0], line)
-    return _ASSIGNED.sub(lambda match: f"{match[1]}{_mask(match[2])}" if is_secret(match[1]) else match[0], line)
+def _masked_token(token: str, hidden: Collection[str]) -> str:
+    if token.startswith("#"):
+        return token
+    value = tomllib.loads(f"a = {token}")["a"]
+    return f'"{_mask(value)}"' if value in hidden else token
 
 
-def _masked_match(match: re.Match[str]) -> str:
-    return match[0] if refers_only(match[0][1:-1]) else f'"{_mask(match[0])}"'
-
-
-def _masked_option(match: re.Match[str]) -> str:
-    return f'{match[1]}{match[2]}{match[1]}, "{_mask(match[3])}"'
+def _secret_texts(value: Any, name: str, *, is_hidden: bool) -> Iterator[str]:
+    if is_object(value):
+        for key, inner in value.items():
+            keys: Collection[str] | None = inner if is_object(inner) else () if is_array(inner) else None
+            yield from _secret_texts(inner, key, is_hidden=is_hidden or _hides(key, keys))
+    elif is_array(value):
+        for option, element in _with_options(value, name):
+            yield from _secret_texts(element, option, is_hidden=is_hidden)
+    elif isinstance(value, str) and _is_shown_masked(value, is_hidden or _is_secret_name(name)):
+        yield value
