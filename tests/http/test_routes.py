@@ -344,6 +344,53 @@ def test_a_route_returns_text_bytes_json_or_a_response(mounts: Mounts):
     assert found["/made"].headers["location"] == "/x"
 
 
+FRAMING = {"Content-Length": "3", "Transfer-Encoding": "chunked", "Connection": "close", "Keep-Alive": "x", "Te": "x"}
+
+
+def test_headers_that_come_from_another_server_do_not_frame_the_response(mounts: Mounts):
+    """A route that passes a response on returns its headers too; that server must not split ours."""
+
+    async def passed_on(request: RouteRequest) -> RouteResponse:
+        return RouteResponse("abcdef", 200, {**FRAMING, "ETag": "x", "Content-Type": "text/csv"})
+
+    answer = ask(mounts, Server("notes", routes=[Route("/other", passed_on)]), "/other")
+    assert (answer.body, answer.headers["etag"], answer.headers["content-type"]) == (b"abcdef", "x", "text/csv")
+    assert answer.headers["content-length"] == "6"
+    assert not {"transfer-encoding", "keep-alive", "te"} & set(answer.headers)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        RouteResponse("x", 200, {"X-A": "a\r\nSet-Cookie: b"}),
+        RouteResponse("x", 200, {"X-A": "a\nb"}),
+        RouteResponse("x", 200, {"X-A\r\nB": "c"}),
+        RouteResponse("x", 200, {"X A": "c"}),
+        RouteResponse("x", 200, {"": "c"}),
+        RouteResponse("x", 100),
+        RouteResponse("x", 99_999),
+    ],
+)
+def test_a_response_that_would_be_two_is_a_failure(mounts: Mounts, response: RouteResponse):
+    async def endpoint(request: RouteRequest) -> RouteResponse:
+        return response
+
+    answer = ask(mounts, Server("notes", routes=[Route("/x", endpoint)]), "/x")
+    assert answer.status == 500
+    assert not {"set-cookie", "x-a"} & set(answer.headers)
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_response_without_content_has_none(mounts: Mounts, status: int):
+    async def endpoint(request: RouteRequest) -> RouteResponse:
+        return RouteResponse("text", status, {"ETag": '"é"'})
+
+    answer = ask(mounts, Server("notes", routes=[Route("/x", endpoint)]), "/x")
+    assert (answer.status, answer.body) == (status, b"")
+    assert "etag" in answer.headers
+    assert "content-type" not in answer.headers
+
+
 def test_a_body_that_is_no_json_is_the_clients_fault(mounts: Mounts):
     async def endpoint(request: RouteRequest) -> Any:
         return await request.json()

@@ -531,3 +531,73 @@ def test_no_head_of_a_client_that_was_not_let_in_is_known():
 
     good = call("wait", "Authorization: Bearer a")
     assert known_after(good, call("wait"), good, authenticate=authenticate) == [1, 0, 1]
+
+
+def answered(status: int, headers: list[tuple[bytes, bytes]], request: bytes = GET) -> bytes:
+    """The bytes of two responses with a body, one after the other."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"HTTP/1.1 200 OK"})
+
+    async def main() -> bytes:
+        protocol, pipe = connected(app)
+        protocol.data_received(request * 2)
+        await turns()
+        protocol.connection_lost(None)
+        return bytes(pipe.written)
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("status", [204, 304])
+@pytest.mark.parametrize("headers", [[], [(b"content-length", b"15")], [(b"transfer-encoding", b"chunked")]])
+def test_a_response_without_a_body_is_not_followed_by_one(status: int, headers: list[tuple[bytes, bytes]]):
+    """A client would take it for the beginning of the next response."""
+    written = answered(status, headers)
+    assert b"200 OK" not in written
+    assert written.count(b"HTTP/1.1 %d " % status) == 2 == written.count(b"\r\n\r\n")
+    assert written.endswith(b"\r\n\r\n")
+
+
+def test_twin_a_response_with_a_body_has_it():
+    assert answered(200, [(b"content-length", b"15")]).count(b"\r\n\r\nHTTP/1.1 200 OK") == 2
+
+
+def test_a_response_has_one_framing():
+    """Programs do not agree on the one that counts."""
+    written = answered(200, [(b"content-length", b"3"), (b"transfer-encoding", b"chunked")])
+    assert b"content-length" not in written
+    assert written.count(b"f\r\nHTTP/1.1 200 OK\r\n0\r\n\r\n") == 2
+
+
+@pytest.mark.parametrize("status", [100, 101, 199, 600, 99_999])
+def test_a_response_is_none_that_another_one_follows(status: int):
+    assert answered(status, []) == b""
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [
+        (b"http://evil.example/mcp", "evil.example"),
+        (b"http://evil.example:81/mcp", "evil.example:81"),
+        (b"http://[::1]:8000/mcp", "[::1]:8000"),
+        (b"/mcp", "localhost"),
+    ],
+)
+def test_b44_the_host_of_a_whole_url_counts_and_not_the_header(target: bytes, host: str):
+    hosts: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        hosts.append(dict(scope["headers"])[b"host"].decode())
+        assert scope["path"] == "/mcp"
+        await respond(send)
+
+    async def main() -> None:
+        protocol, _ = connected(app)
+        protocol.data_received(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % target)
+        await turns()
+        protocol.connection_lost(None)
+
+    asyncio.run(main())
+    assert hosts == [host]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
 from tooltrue.errors import RpcError
@@ -88,7 +89,9 @@ class BodyNotJson(ValueError):
 
 
 class RouteResponse(Value, frozen=True):
-    """A response of a route: text, bytes, or a value that is sent as JSON."""
+    """A response of a route: text, bytes, or a value that is sent as JSON. ``status`` is 200 to 599; 204 and 304 are
+    sent without content. ``headers`` may be those of another response: the ones that frame a message are left out.
+    """
 
     content: Any = b""
     status: int = 200
@@ -105,10 +108,25 @@ async def respond(answer: object, scope: Scope, receive: Receive, send: Send) ->
     return await send_reply(send, _reply(response))
 
 
+_FRAMING: Final = frozenset(
+    {"connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""The headers of one connection (RFC 9110, section 7.6.1), and the length, which is that of our own body."""
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_EMPTY: Final = (204, 304)
+
+
 def _reply(response: RouteResponse) -> Reply:
-    headers = [(name.lower(), value) for name, value in (response.headers or {}).items()]
+    if not 200 <= response.status <= 599:
+        raise ValueError(f"a route returned the status {response.status}: return one from 200 to 599")
+    fields = ((name.lower(), value) for name, value in (response.headers or {}).items())
+    headers = [(name, value) for name, value in fields if name not in _FRAMING]
+    for name, value in headers:
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise ValueError(f"a route returned an invalid header, {name[:80]!r}: no part of it may be a line end")
     has_kind = any(name == "content-type" for name, _ in headers)
-    body, kind = _encoded(response.content)
+    body, kind = _encoded(None if response.status in _EMPTY else response.content)
     kinds = [] if has_kind or kind is None or not body else [kind]
     return Reply(response.status, body, (*kinds, *headers))
 

@@ -364,6 +364,8 @@ class HttpProtocol(asyncio.Protocol):
             self._exceed()
         version, method = self._parser.get_http_version(), self._parser.get_method().decode("ascii")
         url = httptools.parse_url(self._url)
+        if url.host is not None:
+            self._fields = _of_host(self._fields, url)
         path = url.path.decode("ascii")
         scope: dict[str, Any] = {
             "type": "http",
@@ -611,10 +613,16 @@ class HttpExchange:
                 self._chunks, self._left = True, None
             elif name == b"connection" and b"close" in (option.strip() for option in value.lower().split(b",")):
                 self.keep_alive = False
+        if status in (204, 304):
+            self._is_head = True  # the client expects no body, and would take one for the next response
+        elif not 200 <= status <= 599:
+            raise RuntimeError(f"Invalid status {status}.")
+        if self._chunks:
+            fields = [field for field in fields if field[0] != b"content-length"]  # RFC 9112, section 6.2
         if not self.keep_alive and _CLOSE not in fields:
             fields.append(_CLOSE)
         if self._left is None and not self._chunks and not self._until_close:
-            if self._is_head or status in (204, 304):
+            if self._is_head:
                 self._left = 0
             else:
                 self._chunks = True
@@ -657,6 +665,14 @@ class HttpExchange:
 
 _CLOSE = (b"connection", b"close")
 _SPECIAL = frozenset({b"transfer-encoding", b"expect"})  # what a request that is remembered may not have
+
+
+def _of_host(fields: Iterable[tuple[bytes, bytes]], url: Any) -> list[tuple[bytes, bytes]]:
+    """The fields of a request whose target is a whole URL: its host is that of the target, whatever the field says
+    (RFC 9112, section 3.2.2)."""
+    host = b"[%b]" % url.host if b":" in url.host else url.host
+    named = host if url.port is None else b"%b:%d" % (host, url.port)
+    return [(name, named if name == b"host" else value) for name, value in fields]
 
 
 def _expects_continue(fields: Iterable[tuple[bytes, bytes]]) -> bool:

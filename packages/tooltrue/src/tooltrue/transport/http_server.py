@@ -696,7 +696,7 @@ _STREAM = (
 
 async def send_reply(send: Send, reply: Reply) -> None:
     headers: list[tuple[bytes, bytes]] = []
-    if reply.status != 204:  # a 204 has neither a body nor a length (RFC 9110, section 8.6)
+    if reply.status not in (204, 304):  # these have no body, and a length would be another's (RFC 9110, section 8.6)
         headers.append((b"content-length", b"%d" % len(reply.body)))
     if reply.body and (not reply.headers or all(name != "content-type" for name, _ in reply.headers)):
         headers.append(_JSON)
