@@ -96,6 +96,14 @@ def test_an_id_token_is_refused(mounts: Mounts, issuer: Issuing, name: str):
     assert call(mounts, made, signed(issuer, name, RECORDED[name]["id_token"], typ="JWT")).status == 401
 
 
+def test_twin_a_token_of_entra_without_roles_and_one_without_scopes_are_accepted(mounts: Mounts, issuer: Issuing):
+    made = guarded(preset("entra", jwks_uri=f"{issuer.url}/jwks"))
+    claims = RECORDED["entra"]["access_token"]["claims"]
+    for left_out in ("scp", "roles"):
+        token = signed(issuer, "entra", {name: value for name, value in claims.items() if name != left_out})
+        assert call(mounts, made, token).status == 200
+
+
 @pytest.mark.parametrize("name", SIGNED)
 def test_a_token_of_another_issuer_is_refused(mounts: Mounts, issuer: Issuing, name: str):
     made = guarded(preset(name, jwks_uri=f"{issuer.url}/jwks"))
@@ -272,6 +280,9 @@ def test_a_tokens_audience_that_only_its_check_may_name_is_none_of_a_signed_toke
         ("keycloak", {"url": "login.example.com", "realm": "a"}, "TT4543"),
         ("keycloak", {"url": "http://login.example.com", "realm": "a"}, "TT4009"),
         ("keycloak", {"url": "https://login.example.com", "realm": "a", "audiences": ["account"]}, "TT4544"),
+        ("auth0", {"domain": "a.auth0.com", "audiences": ["https://a.auth0.com/userinfo"]}, "TT4544"),
+        ("auth0", {"domain": "a.auth0.com", "audiences": "https://A.auth0.com/api/v2/"}, "TT4544"),
+        ("entra", {**RECORDED["entra"]["settings"], "audiences": ["https://graph.microsoft.com"]}, "TT4544"),
         ("google", {"client_ids": []}, "TT4543"),
         ("google", {"client_ids": [""]}, "TT4543"),
         ("google", {"client_ids": [None]}, "TT4543"),
@@ -285,6 +296,11 @@ def test_a_wrong_setting_of_a_preset_is_refused(name: str, settings: dict[str, A
     with pytest.raises(ConfigurationError) as caught:
         make(name, resource=RESOURCE, **settings)
     assert caught.value.code == code
+
+
+def test_twin_a_further_audience_of_the_own_api_is_accepted():
+    settings = settings_of_preset("auth0", {"domain": "a.auth0.com", "audiences": ["https://old.example.com/mcp"]})
+    assert settings["audiences"] == ("https://old.example.com/mcp",)
 
 
 def test_a_preset_shows_its_issuer_and_no_secret():

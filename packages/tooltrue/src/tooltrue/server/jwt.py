@@ -132,7 +132,7 @@ def check_claims(
     """
     options: dict[str, Any] = {"iss": {"value": issuer}, "aud": {"values": list(audiences)}, "sub": {}, "exp": {}}
     for name in needed:
-        options[name]["essential"] = True
+        options.setdefault(name, {})["essential"] = True
     try:
         JWTClaimsRegistry(now=int(now), leeway=leeway, **options).validate({**claims})
     except ExpiredTokenError:

@@ -122,8 +122,8 @@ class OAuth(Authentication):
     metadata), others by ``introspection``; with several issuers, each is an :class:`AuthorizationServer` with settings
     of its own. ``algorithms`` are asymmetric ones, none for an issuer without signed tokens; ``leeway`` is the accepted
     clock difference in seconds, at most 60. ``scope_claims`` are the claims that hold scopes, by default ``scope`` or
-    ``scp``; a token without any of them is then refused. ``scope_prefix`` stands before the names of scopes that
-    clients are told to ask for.
+    ``scp``; a token without any of them is then refused. ``required_claims`` are further claims that a signed token
+    must have. ``scope_prefix`` stands before the names of scopes that clients are told to ask for.
     """
 
     @classmethod
@@ -151,6 +151,7 @@ class OAuth(Authentication):
         algorithms: Collection[str] | None = None,
         leeway: int = 30,
         scope_claims: Sequence[str] = (),
+        required_claims: Sequence[str] = (),
         scope_prefix: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -167,6 +168,7 @@ class OAuth(Authentication):
         _check("OAuth(leeway=…)", 0 <= leeway <= _MAX_LEEWAY, Worded(LABEL_SECONDS_UP_TO, {"limit": _MAX_LEEWAY}))
         self._leeway = leeway
         self._scope_claims = tuple(scope_claims)
+        self._required_claims = tuple(required_claims)
         self.scope_prefix = scope_prefix
         self.resource = _canonical(_check_url("OAuth(resource=…)", resource))
         self._audiences = tuple(map(_canonical, (self.resource, *audiences)))
@@ -226,7 +228,7 @@ class OAuth(Authentication):
             header = self._jwt.header_of(token, self._algorithms)
             issuer = self._trusted(header.issuer)
             claims = self._jwt.signed_claims(token, header, await issuer.keys(header.key))
-            needed += ["iss", "exp", "sub"]
+            needed += ["iss", "exp", "sub", *self._required_claims]
         elif self._introspecting_issuer is not None:
             issuer = self._issuers[self._introspecting_issuer]
             audiences = self._introspected_audiences

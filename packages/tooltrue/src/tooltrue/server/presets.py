@@ -60,7 +60,8 @@ class Preset(Value, frozen=True):
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
     audiences_of_all: tuple[str, ...] = ()
-    """Audiences that tokens of every client have; tokens for them could be those of another application."""
+    """Audiences that tokens of every client have; tokens for them could be those of another application. ``{issuer}``
+    stands for the issuer."""
 
 
 _OF_ALL = ("scopes", "optional_scopes", "includes", "audiences", "jwks_uri", "leeway", "clock")
@@ -83,12 +84,14 @@ def _authing(domain: str, client_id: str) -> dict[str, Any]:
 
 
 def _entra(tenant: str, client_id: str, domain: str = "login.microsoftonline.com") -> dict[str, Any]:
-    # Its ID tokens have neither claim; clients ask for scopes by the full name, and tokens have the short one.
+    # Its ID tokens have roles too, but no `azp`: the client that was given an access token. Clients ask for scopes by
+    # the full name, and tokens have the short one.
     return {
         "issuer": f"https://{domain}/{tenant.lower()}/v2.0",
         "audiences": (client_id, f"api://{client_id}"),
         "algorithms": ("RS256",),
         "scope_claims": ("scp", "roles"),
+        "required_claims": ("azp",),
         "scope_prefix": f"api://{client_id}/",
     }
 
@@ -134,11 +137,13 @@ def _okta(domain: str, server: str = "default") -> dict[str, Any]:
     return {"issuer": f"https://{domain}/oauth2/{server}", "algorithms": ("RS256",)}
 
 
+_GRAPH: Final = ("00000003-0000-0000-c000-000000000000", "https://graph.microsoft.com", "https://graph.microsoft.com/")
+
 PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
     {
-        "auth0": Preset(_auth0, ("domain",)),
+        "auth0": Preset(_auth0, ("domain",), (), ("{issuer}userinfo", "{issuer}api/v2/")),
         "authing": Preset(_authing, ("domain", "client_id")),
-        "entra": Preset(_entra, ("tenant", "client_id"), ("domain",)),
+        "entra": Preset(_entra, ("tenant", "client_id"), ("domain",), _GRAPH),
         "github": Preset(_github, ("client_id", "client_secret"), ("domain", "api")),
         "google": Preset(_google, ("client_ids",), ("tokeninfo",)),
         "keycloak": Preset(_keycloak, ("url", "realm"), (), ("account", "realm-management", "broker")),
@@ -177,14 +182,15 @@ def settings_of_preset(name: str, settings: Mapping[str, Any]) -> dict[str, Any]
             raise ConfigurationError.of(PRESET_SETTING_UNKNOWN, preset=name, name=key, known=known)
     made = preset.make(**{key: _checked(name, key, settings[key]) for key in settings if key in own})
     others = {key: value for key, value in settings.items() if key not in own}
-    audiences = _audiences(preset, name, others.pop("audiences", ()))
+    audiences = _audiences(preset, name, made["issuer"], others.pop("audiences", ()))
     return {**made, **others, "audiences": (*made.get("audiences", ()), *audiences)}
 
 
-def _audiences(preset: Preset, name: str, audiences: Iterable[str]) -> Sequence[str]:
+def _audiences(preset: Preset, name: str, issuer: str, audiences: Iterable[str]) -> Sequence[str]:
     further = [audiences] if isinstance(audiences, str) else list(audiences)
+    of_all = {audience.replace("{issuer}", issuer).lower() for audience in preset.audiences_of_all}
     for audience in further:
-        if audience in preset.audiences_of_all:
+        if audience.lower() in of_all:
             raise ConfigurationError.of(PRESET_AUDIENCE_OF_ALL, preset=name, audience=audience)
     return further
 

@@ -364,7 +364,7 @@ class HttpProtocol(asyncio.Protocol):
             self._exceed()
         version, method = self._parser.get_http_version(), self._parser.get_method().decode("ascii")
         url = httptools.parse_url(self._url)
-        if url.host is not None:
+        if url.host:
             self._fields = _of_host(self._fields, url)
         path = url.path.decode("ascii")
         scope: dict[str, Any] = {
