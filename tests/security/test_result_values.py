@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas
+import PIL.Image
 import polars
 import pyarrow
 import pytest
@@ -138,6 +141,52 @@ def test_c13_bytes_beyond_the_limit_are_not_sent(value: Any) -> None:
 def test_c13_an_endless_iterator_is_stopped(value: Any, returns: Any) -> None:
     result, _ = call(value, returns)
     assert result.is_error
+
+
+class CountingFrame(pandas.DataFrame):
+    """A data frame that counts the parts that are read of it."""
+
+    parts = 0
+
+    @property
+    def iloc(self) -> Any:
+        CountingFrame.parts += 1
+        return super().iloc
+
+
+def test_c13_a_table_beyond_the_limit_is_not_read_to_its_end() -> None:
+    result, _ = call(lambda: CountingFrame({"a": ["x" * 1000] * 100_000}))
+    assert result.structured["truncated"]
+    assert 16_700_000 < result.content[-1].size < 16_800_000
+    assert CountingFrame.parts < 60  # of 200
+
+
+def bomb() -> PIL.Image.Image:
+    """A picture that is opened, but not unpacked: some kilobytes, and 100 million pixels."""
+    file = io.BytesIO()
+    PIL.Image.new("1", (10_000, 10_000)).save(file, "PNG")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
+        return PIL.Image.open(file)
+
+
+@pytest.mark.parametrize("value", [bomb, lambda: Image(bomb()), lambda: [bomb()], lambda: Figure((1000, 1000))])
+def test_c13_a_picture_of_too_many_pixels_is_not_unpacked(value: Any) -> None:
+    result, _ = call(value)
+    assert result.is_error
+    assert not [block for block in result.content if block.type == "image"]
+
+
+def test_c13_twin_a_large_picture_is_sent() -> None:
+    result, _ = call(lambda: PIL.Image.new("1", (6000, 6000)))
+    assert result.content[0].type == "image"
+
+
+def test_g01_a_formula_is_a_value_of_a_table_and_stays_one() -> None:
+    """A table is for programs, which do not run cells; a changed cell would be a wrong one."""
+    result, _ = call(lambda: pandas.DataFrame({"=a": ["=1+1", "-5", "@x"]}))
+    assert result.structured["rows"] == [["=1+1"], ["-5"], ["@x"]]
+    assert result.structured["columns"] == ["=a"]
 
 
 def test_c13_twin_a_table_of_the_size_of_the_limit_leaves() -> None:

@@ -39,6 +39,7 @@ from tooltrue.tools.wording import (
     MEDIA_OF_ANOTHER_TYPE,
     MEDIA_SOURCE_INVALID,
     MEDIA_TYPE_UNKNOWN,
+    PICTURE_TOO_LARGE,
 )
 from tooltrue.wording import Worded
 
@@ -49,6 +50,9 @@ __all__ = ["Audio", "File", "Image", "MediaContent", "block_of_object"]
 
 MAX_FILE_BYTES: Final = 33_554_432
 """The most bytes of a file that are read, unless ``max_bytes`` says otherwise."""
+
+MAX_PIXELS: Final = 89_478_485
+"""The most pixels of a picture or figure that is saved: 256 MiB as RGB, from which on Pillow warns of a bomb."""
 
 EMBEDDED_BYTES: Final = 131_072
 """A larger file is sent by reference, for the client to read in parts."""
@@ -240,10 +244,13 @@ class Image(MediaContent):
         if kind not in ("picture", "figure"):
             return super()._bytes()
         format = (self._format or "png").rpartition("/")[2].lower()
+        name = f"{type(self._data).__module__}.{type(self._data).__qualname__}"
+        width, height = self._data.size if kind == "picture" else _size_of_figure(self._data)
+        if width * height > MAX_PIXELS:
+            raise InvalidResult.of(PICTURE_TOO_LARGE, type=name, width=width, height=height, limit=MAX_PIXELS)
         try:
             return _saved_picture(self._data, format) if kind == "picture" else _saved_figure(self._data, format)
         except Exception as error:  # noqa: BLE001 - the error is of another library, whose classes are not imported
-            name = f"{type(self._data).__module__}.{type(self._data).__qualname__}"
             raise InvalidResult.of(MEDIA_NOT_SAVED, type=name, format=format, problem=error) from None
 
 
@@ -256,6 +263,12 @@ def _saved_picture(picture: Any, format: str) -> bytes:
     buffer = io.BytesIO()
     (picture if picture.mode in modes else picture.convert(other)).save(buffer, format=format.upper())
     return buffer.getvalue()
+
+
+def _size_of_figure(figure: Any) -> tuple[int, int]:
+    """The pixels that it will have; an image that is larger than the memory is not drawn first."""
+    width, height = (figure.get_size_inches() * figure.dpi).tolist()
+    return round(width), round(height)
 
 
 def _saved_figure(figure: Any, format: str) -> bytes:

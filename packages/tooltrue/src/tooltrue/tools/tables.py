@@ -13,6 +13,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from tooltrue.errors import InvalidResult
@@ -169,7 +170,7 @@ def _shown(value: Any) -> tuple[Table, Frame, list[list[Any]], str]:
 
 def _continued(table: Table, frame: Frame, shown: int, context: RequestContext) -> list[Any]:
     lines = _CsvLines(frame.columns)
-    stored = sum(1 for row in frame.rows(frame.count) if lines.add(row, STORED_BYTES))
+    stored = sum(1 for _ in takewhile(lambda row: lines.add(row, STORED_BYTES), frame.rows(frame.count)))
     link = context.keep(lines.text, table.name, mime_type="text/csv")
     code = TABLE_TRUNCATED if stored == frame.count else TABLE_TRUNCATED_TWICE
     facts = {"shown": shown, "total": frame.count, "stored": stored, "size": link.size, "uri": link.uri}

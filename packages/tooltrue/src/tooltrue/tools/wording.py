@@ -492,6 +492,11 @@ MEDIA_NOT_SAVED: Final = message(
     "Image(data=…)",
     "无法将 {type} 保存为 {format}（{problem}）；请给 Image 传另一个 format=…，或自行保存：Image(data=…)",
 )
+PICTURE_TOO_LARGE: Final = message(
+    "TT3480",
+    "a {type} has {width} × {height} pixels, and at most {limit} are saved; make it smaller first",
+    "{type} 有 {width} × {height} 像素，最多保存 {limit} 像素；请先缩小",
+)
 LABEL_MEDIA_NEITHER_FILE: Final = message(
     "TT3467",
     "it is no regular file",
