@@ -56,7 +56,8 @@ def main() -> None:
     if os.getppid() != job.parent:  # it has ended meanwhile
         return
     escape_logs()
-    os.set_inheritable(job.report, False)
+    for descriptor in (job.listener, job.report):  # what the author's program starts shall hold neither
+        os.set_inheritable(descriptor, False)
     with os.fdopen(job.report, "w", encoding="utf-8") as lines:
         report = _Report(lines, job)
         try:
