@@ -7,7 +7,7 @@ import json
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 
 from tooltrue import Argument, Client, Context, Form, Server, ToolError, Transform, prefixed, renamed, transformed
 from tooltrue.contract.digests import pin
@@ -139,6 +139,25 @@ def test_a_problem_of_a_hidden_argument_is_for_the_author_alone():
     with pytest.raises(DefinitionError) as caught:
         call(search_by({**DOCS, "limit": Argument(factory=lambda: "many")}), "search", words="a")
     assert caught.value.code == "TT3450"
+
+
+@pytest.mark.parametrize("hidden", ["city.key", "city:key", "city[key]"])
+def test_a_hidden_argument_is_not_shown_under_a_name_that_it_begins_with(hidden: str):
+    def refuse(value: str) -> str:
+        raise ValueError(f"wrong: {value}")
+
+    def find(city: str, key: str) -> str:
+        """Find a city."""
+        return city
+
+    find.__annotations__["key"] = Annotated[str, Field(alias=hidden), AfterValidator(refuse)]
+    find.__annotations__["city"] = find.__annotations__["return"] = str
+    tools = LocalToolset()
+    tools.add(find, effect="read")
+    made = transformed(tools, {"find": Transform(arguments={hidden: Argument(value="fixed-value")})})
+    result = through(made, name="find", arguments={"city": "x"})
+    assert result.text.startswith("find failed: internal error ")
+    assert "fixed-value" not in result.text
 
 
 def test_a_prefixed_tool_reports_problems_under_its_own_name():

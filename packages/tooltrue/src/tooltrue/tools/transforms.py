@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
@@ -200,16 +199,26 @@ class _Derived(Value, frozen=True):
         lines: list[str] = []
         is_shown = True
         for line in text.splitlines():
-            if (match := _PATH.match(line)) is not None:
-                shown = match[1] if self.is_open else self.names.get(match[1])
+            if line.startswith(_PATH):
+                name = self._argument_of(line)
+                shown = name if self.is_open else self.names.get(name)
                 is_shown = shown is not None
-                line = f"- $.{shown}{line[match.end() :]}"
+                line = f"{_PATH}{shown}{line[len(_PATH) + len(name) :]}"
             if is_shown:
                 lines.append(line)
         return "\n".join(lines)
 
+    def _argument_of(self, line: str) -> str:
+        """Return the argument of the inner tool that a line is about. A name may have the signs of a path, and begin as
+        another one does: the longest counts.
+        """
+        rest = line[len(_PATH) :]
+        known = self.inner.definition.inputSchema.get("properties", {})
+        names = [name for name in known if rest.startswith((f"{name}.", f"{name}:", f"{name}["))]
+        return max(names, key=len, default="")
 
-_PATH = re.compile(r"- \$\.([^.:\[]+)(?=[.:\[])")
+
+_PATH = "- $."
 
 
 def _made(tool: Tool, transform: Transform) -> _Derived:
