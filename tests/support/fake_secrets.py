@@ -79,5 +79,6 @@ FAKES: tuple[tuple[str, str], ...] = (
     ("connection-password", "redis://:" + _some(12) + "@cache:6379/0"),
     ("connection-password", "https://oauth2:" + _some(14) + "@git.corp.internal/x.git"),
     ("connection-password", "Server=db;Database=shop;User Id=sa;Password" + "=" + _some(12) + ";"),
+    ("tooltrue-key", "tt" + "_ci_" + _some(43, _ALNUM + "-_")),
 )
 """kind → a text that holds one"""

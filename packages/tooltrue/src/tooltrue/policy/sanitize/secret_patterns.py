@@ -116,6 +116,7 @@ SECRET_PATTERNS = (
     SecretPattern("stripe-key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "sk_prod_", "rk_prod_"), _FROM + r"[rs]k_(?:live|test|prod)_[A-Za-z0-9]{20,}"),
     SecretPattern("stripe-key", ("whsec_",), _FROM + r"whsec_[A-Za-z0-9+/]{32,}"),
     SecretPattern("npm-token", ("npm_",), _FROM + r"npm_(?=[A-Za-z]{0,35}\d)[A-Za-z0-9]{36}" + _END),
+    SecretPattern("tooltrue-key", ("tt_",), _FROM + r"tt_[a-z0-9][a-z0-9.-]{0,63}_(?=[a-z0-9_-]{0,42}[A-Z])[A-Za-z0-9_-]{43}" + _END),
     SecretPattern("pypi-token", ("pypi-AgE",), _FROM + r"pypi-AgE[A-Za-z0-9_-]{50,}"),
     SecretPattern("huggingface-token", ("hf_",), _FROM + r"hf_(?=[a-z0-9]{0,33}[A-Z])[A-Za-z0-9]{34}" + _END),
     SecretPattern("sendgrid-key", ("SG.",), _FROM + r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}" + _END),
