@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tooltrue.cli.targets import Spec, load_server
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, DefinitionError
 
 FAULTS = {
     "itself": ("from tooltrue import Server\n1 / 0\n", "at_fault.py", 2, "1 / 0", "ZeroDivisionError"),
@@ -15,6 +15,13 @@ FAULTS = {
     "through a library": ("import json\njson.loads('?')\n", "at_fault.py", 2, "json.loads('?')", "JSONDecodeError"),
     "syntax": ("def f(:\n", "at_fault.py", 1, "def f(:", "SyntaxError"),
     "a missing package": ("\nimport no_such_thing\n", "at_fault.py", 2, "import no_such_thing", "no_such_thing"),
+    "a server that runs while it is loaded": (
+        "import asyncio\nfrom tooltrue import Server\nasync def main():\n    Server('a').run()\nasyncio.run(main())\n",
+        "at_fault.py",
+        4,
+        "Server('a').run()",
+        '__name__ == "__main__":`; in async code, write `await server.serve_stdio()`. [TT4645]',
+    ),
     "a wrong argument": (
         "from tooltrue import Server\nServer('a', '1.0')\n",
         "at_fault.py",
@@ -68,3 +75,26 @@ def test_a_server_of_another_library_is_run_by_its_own_command(
 def test_a_server_object_of_another_library_is_named(folder: Path) -> None:
     (folder / "theirs.py").write_text("class FastMCP: ...\nFastMCP.__module__ = 'fastmcp.server'\nmcp = FastMCP()\n")
     assert fault("theirs.py").code == "TT4013"
+
+
+DEFINITIONS = {
+    "a setting": ("@server.tool(annotations={})\ndef a() -> str: ...\n", "TT3043"),
+    "a name": ("@server.tool('adder')\ndef a() -> str: ...\n", "TT3017"),
+    "a template": ("@server.resource('a://{b}')\ndef a(c: str) -> str: ...\n", "TT3034"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS))
+@pytest.mark.parametrize("target", ["misdefined.py", "misdefined:server"])
+def test_a_wrong_definition_names_the_authors_line(
+    folder: Path, name: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, code = DEFINITIONS[name]
+    (folder / "misdefined.py").write_text(f"from tooltrue import Server\nserver = Server('s')\n{text}")
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    monkeypatch.delitem(__import__("sys").modules, "misdefined", raising=False)
+    with pytest.raises(DefinitionError) as caught:
+        load_server(Spec(target))
+    assert caught.value.code == code
+    assert "misdefined.py:3" in caught.value.say("en").partition(": ")[0]
+    assert "misdefined.py:3" in caught.value.say("zh").partition(": ")[0]

@@ -11,14 +11,14 @@ import pytest
 from tooltrue import Client, DefinitionError, Server
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from tooltrue.server.service import SILENT
-from tooltrue.tools.advice import CONTEXT, RUN, SERVER, SETTINGS, TOOL
+from tooltrue.tools.advice import CONTEXT, MOUNT, RUN, SERVER, SETTINGS, TOOL
 from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, for_author
 
 
 @pytest.mark.parametrize("name", sorted(CONTEXT))
 def test_a_name_of_another_librarys_context_leads_to_ours(name: str):
-    with pytest.raises(AttributeError, match="TT3044"):
+    with pytest.raises(AttributeError, match=r"^'Context' object .*TT3044"):
         getattr(for_author(RequestContext(LOCAL, SILENT)), name)
 
 
@@ -75,6 +75,45 @@ def test_an_argument_of_another_librarys_run_leads_to_ours(setting: str):
     with pytest.raises(TypeError, match="TT3046") as raised:
         run("http", **{setting: 1})
     assert RUN[setting] in str(raised.value)
+
+
+@pytest.mark.parametrize("setting", sorted(MOUNT))
+def test_an_argument_of_another_librarys_mount_leads_to_ours(setting: str):
+    mount: Any = Server("outer").mount
+    with pytest.raises(TypeError, match="TT4644") as raised:
+        mount(Server("inner"), **{setting: "x"})
+    assert MOUNT[setting] in str(raised.value)
+
+
+def test_the_order_of_another_librarys_mount_is_refused():
+    mount: Any = Server("outer").mount
+    with pytest.raises(TypeError, match=r"takes the other server, and prefix=.* \[TT4644\]$"):
+        mount("weather", Server("inner"))
+
+
+def test_an_error_without_advice_has_no_gap_before_its_code():
+    make: Any = Server
+    with pytest.raises(TypeError, match=r"\. \[TT3045\]$"):
+        make("notes", nothing=1)
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_a_type_gets_the_type_to_write(name: str):
+    space: dict[str, Any] = {}
+    exec(f"def f(a: int, {name}): ...", space)  # noqa: S102 - the name is the parameter of the test
+    with pytest.raises(DefinitionError) as caught:
+        Server("notes").add_tool(space["f"])
+    assert caught.value.code == "TT4641"
+    assert f"write {name}: Context" in str(caught.value)
+
+
+def test_a_default_of_none_leads_to_a_type_with_none():
+    def f(a: str = None) -> str: ...  # type: ignore[assignment]  # noqa: RUF013 - the fault
+
+    with pytest.raises(DefinitionError) as caught:
+        Server("notes").add_tool(f)
+    assert caught.value.code == "TT4642"
+    assert "a: T | None = None" in str(caught.value)
 
 
 def test_a_method_of_a_provider_on_a_server_names_its_provider():

@@ -37,8 +37,10 @@ from tooltrue.server.wording import (
     HINT_STDIO_SERVER_WAITING,
     LABEL_KEYS_OF_LENGTH,
     LABEL_ONE_OR_MORE,
+    MOUNT_TAKES_NO_SETTINGS,
     RUN_SETTING_REQUIRES_HTTP,
     RUN_TAKES_NO_SETTINGS,
+    RUN_WITHIN_EVENT_LOOP,
     SETTINGS_FROZEN_WHILE_SERVING,
     UNKNOWN_SERVER_SETTING,
     WORKERS_WITHOUT_SHARED_STATE,
@@ -46,7 +48,7 @@ from tooltrue.server.wording import (
 from tooltrue.state.facts import Facts, MemoryFacts, Values
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
-from tooltrue.tools.advice import RUN, SERVER, SETTINGS, missing
+from tooltrue.tools.advice import MOUNT, RUN, SERVER, SETTINGS, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
@@ -395,13 +397,14 @@ class Server:
         """Remove a prompt, also while the server runs. Raises ``UnknownEntry``."""
         self.library.remove_prompt(name)
 
-    def mount(self, other: Source, prefix: str | None = None) -> None:
+    def mount(self, other: Source, prefix: str | None = None, **more: Never) -> None:
         """Serve all of another server, or of a provider, before the first use: its tools as ``prefix_name``, its
         resources and prompts under their own names, and everything that is added to it later.
 
         It passes the pipeline of this server, once. Settings of its tools hold; settings of the other server do not.
         Raises ``DefinitionError`` if protections would be lost by that, and for a server that would be in itself.
         """
+        _refuse(MOUNT_TAKES_NO_SETTINGS, *_no_text(prefix), *more, table=MOUNT)
         if self._built is not None:
             raise ConfigurationError.of(MOUNT_WHILE_SERVING, name=self.name)
         part = provider_of(other) if prefix is None else prefixed(other, prefix)
@@ -552,6 +555,8 @@ class Server:
         port is taken, or the audit log cannot be written, it ends with one sentence on standard error and exit code 2.
         """
         _refuse(RUN_TAKES_NO_SETTINGS, *others, *more, table=RUN)
+        if event_loop.is_running():
+            raise RuntimeError(coded_sentence(RUN_WITHIN_EVENT_LOOP, self.settings.language, {}))
         try:
             serve = self._serve_on(transport, host, port, allow_hosts)
             self._name_instance()
@@ -836,6 +841,11 @@ def _refuse(code: str, *names: object, table: Mapping[str, str] = SETTINGS) -> N
         here = table.get(str(name))
         advice = sentence(HINT_EQUIVALENT_HERE, "en", {"here": here}) if here else ""
         raise TypeError(f"{sentence(code, 'en', {'name': name, 'advice': advice}).rstrip()} [{code}]")
+
+
+def _no_text(value: object) -> tuple[object, ...]:
+    """The value, unless it is text or absent."""
+    return () if value is None or isinstance(value, str) else (value,)
 
 
 def _check(**settings: bool) -> None:

@@ -30,7 +30,7 @@ from tooltrue.cli.wording import (
     TARGET_OF_OTHER_LIBRARY,
 )
 from tooltrue.crashes import is_authors
-from tooltrue.errors import ConfigurationError, TooltrueError
+from tooltrue.errors import ConfigurationError, DefinitionError, TooltrueError
 from tooltrue.policy.consent.approvals import approvals_url, instance_of
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol.types import replaced
@@ -190,6 +190,8 @@ def _load_file(path: Path, text: str | None) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+    except DefinitionError as error:
+        raise _located(error, path.parent) from None
     except TooltrueError:
         raise
     except Exception as error:
@@ -225,6 +227,12 @@ def _crash(error: Exception, target: str, folder: Path) -> ConfigurationError:
     return ConfigurationError.of(TARGET_IMPORT_FAILED, target=target, error=problem, file=file, line=line, text=text)
 
 
+def _located(error: DefinitionError, folder: Path) -> DefinitionError:
+    """The error with the author's line that raised it, unless it names the place of a function."""
+    file, line, _ = _raised_at(error, folder)
+    return error.locate(f"{file}:{line}") if line else error
+
+
 def _raised_at(error: Exception, folder: Path) -> tuple[str, int, str]:
     """The file, the line and its text: the innermost one in the author's folder, else outside of tooltrue."""
     if isinstance(error, SyntaxError) and error.filename:
@@ -246,6 +254,8 @@ def _load_module(name: str, target: str) -> ModuleType:
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)
+    except DefinitionError as error:
+        raise _located(error, Path.cwd()) from None
     except TooltrueError:
         raise
     except Exception as error:

@@ -169,6 +169,18 @@ RUN_TAKES_NO_SETTINGS: Final = message(
     "run() takes a transport, host=, port= and allow_hosts=, and no setting {name!r}. {advice}",
     "run() 接受传输方式、host=、port= 和 allow_hosts=，没有 {name!r} 这项设置。{advice}",
 )
+MOUNT_TAKES_NO_SETTINGS: Final = message(
+    "TT4644",
+    "mount() takes the other server, and prefix=; {name!r} is not one of them. {advice}",
+    "mount() 接受另一个服务器和 prefix=；{name!r} 不在其中。{advice}",
+)
+RUN_WITHIN_EVENT_LOOP: Final = message(
+    "TT4645",
+    "run() starts an event loop of its own, and one runs already, because the code is async or a command is loading "
+    'this file. Put the call below `if __name__ == "__main__":`; in async code, write `await server.serve_stdio()`.',
+    "run() 会启动自己的事件循环，而此时已有一个在运行：可能是异步代码，或某个命令正在加载此文件。请把该调用放到 "
+    '`if __name__ == "__main__":` 之下；在异步代码中请写 `await server.serve_stdio()`。',
+)
 HINT_STDIO_SERVER_WAITING: Final = message(
     "TT4023",
     "{server} waits for a client on standard input: a host starts it, and speaks to it there. To try it, run "

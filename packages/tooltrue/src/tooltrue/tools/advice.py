@@ -9,7 +9,7 @@ from typing import Any, Final
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
-__all__ = ["CONTEXT", "HOOKS", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
+__all__ = ["CONTEXT", "CONTEXT_NAMES", "HOOKS", "MOUNT", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
 
 _LIFESPAN: Final = "a parameter db: Annotated[Pool, Lifespan], for the value that lifespan= has yielded"
 _HEADER: Final = "a parameter tenant: Annotated[str | None, Header('x-tenant')]"
@@ -18,8 +18,8 @@ _OWN: Final = "a call of the function itself"
 _ANNOUNCED: Final = "nothing: a changed list is announced by itself"
 CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
     {
-        **{level: f'context.log("{level}", …)' for level in ("debug", "info", "warning", "error")},
-        "report_progress": "context.progress(done, total, message)",
+        **{level: f'context.log("{level}", …), without await' for level in ("debug", "info", "warning", "error")},
+        "report_progress": "context.progress(done, total, message), without await",
         "elicit": "context.ask(Form(…))",
         "elicit_url": "context.ask(Link(message, url))",
         **dict.fromkeys(("input_responses", "request_state"), "context.ask(…), which returns the answer"),
@@ -27,6 +27,10 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
         "list_roots": "context.ask(Roots())",
         "request_context": f"the context itself: its principal, meta and capabilities; or, for a lifespan, {_LIFESPAN}",
         "client_id": "context.principal.id",
+        **dict.fromkeys(
+            ("session", "session_id"), "context.principal for the caller; calls have no session in common"
+        ),
+        "request_id": "a value of yours, such as uuid4(): the context has no id of the request",
         "lifespan_context": _LIFESPAN,
         **dict.fromkeys(("headers", "request", "get_http_headers"), _HEADER),
         **dict.fromkeys(("get_state", "set_state", "delete_state"), _STATE),
@@ -43,6 +47,8 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
         "close_sse_stream": "context.detach()",
     }
 )
+CONTEXT_NAMES: Final = ("ctx", "context")
+"""Usual names of a parameter that gets the context, in any library."""
 _PROVIDER: Final = "server.provider; views take the server itself, as in prefixed(server, 'name')"
 SERVER: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -123,6 +129,16 @@ RUN: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Arguments of another library's ``run``."""
 
+MOUNT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("namespace", "name"), 'prefix="…"'),
+        "server": "the first argument, server.mount(other, prefix='name')",
+        "tool_names": "server.mount(renamed(other, {'old': 'new'}))",
+        **dict.fromkeys(("as_proxy", "tool_separator", "resource_separator", "prompt_separator"), "no setting of its own"),
+    }
+)
+"""Arguments of another library's ``mount``."""
+
 
 _AROUND: Final = "around(self, operation, proceed)"
 HOOKS: Final[Mapping[str, str]] = MappingProxyType(
@@ -143,7 +159,7 @@ HOOKS: Final[Mapping[str, str]] = MappingProxyType(
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
     """Return the ``AttributeError`` for a missing attribute, with its name here, if that is known."""
-    message = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    message = f"{type(owner).__name__.removeprefix('Author')!r} object has no attribute {name!r}"
     if name in here:
         message = f"{message}. {sentence(HINT_EQUIVALENT_HERE, 'en', {'here': here[name]})} [TT3044]"
     return AttributeError(message, name=name, obj=owner)

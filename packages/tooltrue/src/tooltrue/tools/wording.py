@@ -91,6 +91,13 @@ PARAMETER_WITHOUT_TYPE: Final = message(
     "the parameter {name!r} has no type, so it has no schema; write one, for example {name}: str.",
     "参数 {name!r} 没有类型标注，无法生成架构；请补上，例如 {name}: str。",
 )
+CONTEXT_WITHOUT_TYPE: Final = message(
+    "TT4641",
+    "the parameter {name!r} has no type, so it is an argument of the model. For the context of the call write {name}: "
+    "Context, and from tooltrue import Context; for an argument, write its type, for example {name}: str.",
+    "参数 {name!r} 没有类型标注，因此会被当作模型的参数。若要得到调用的上下文，请写 {name}: Context，并写 "
+    "from tooltrue import Context；若是参数，请写明类型，例如 {name}: str。",
+)
 UNBOUND_METHOD_AS_TOOL: Final = message(
     "TT3042",
     "it is a method, and stands in the body of its class, where there is no object to call it on; register "
@@ -134,6 +141,12 @@ DEFAULT_VIOLATES_SCHEMA: Final = message(
     "TT3011",
     "the default of {name!r} does not fit its own schema; change the default or the type.",
     "{name!r} 的默认值不符合其自身的架构；请修改默认值或类型。",
+)
+DEFAULT_NONE_NOT_IN_TYPE: Final = message(
+    "TT4642",
+    "the default of {name!r} is None, which its type does not include; add it to the type, {name}: T | None = None, or "
+    "leave out the default.",
+    "{name!r} 的默认值是 None，而其类型不包含 None；请把它加入类型：{name}: T | None = None，或去掉默认值。",
 )
 DEPENDENCY_TOO_MANY_PARAMETERS: Final = message(
     "TT3012",
@@ -191,8 +204,10 @@ RESOURCE_WITHOUT_URI: Final = message(
 )
 DEPENDENCY_NOT_FUNCTION: Final = message(
     "TT3025",
-    "Depends({value!r}) is no dependency; give it a function that returns the value.",
-    "Depends({value!r}) 不是有效的依赖；请传入一个返回该值的函数。",
+    "Depends({value!r}) is no dependency; give it a function that returns the value, and do not call it: "
+    "Depends(make), not Depends(make()).",
+    "Depends({value!r}) 不是有效的依赖；请传入一个返回该值的函数，不要调用它：写 Depends(make)，而不是 "
+    "Depends(make())。",
 )
 GENERATOR_AS_DEPENDENCY: Final = message(
     "TT3026",

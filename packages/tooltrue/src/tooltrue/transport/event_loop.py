@@ -8,7 +8,16 @@ from collections.abc import Coroutine
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["run"]
+__all__ = ["is_running", "run"]
+
+
+def is_running() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

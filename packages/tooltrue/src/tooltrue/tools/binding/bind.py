@@ -24,6 +24,7 @@ from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.threads import Lane, ThreadPool
 from tooltrue.tools.vocabulary import EFFECTS, Principal, RequestContext, Tool, ToolCall, for_author
 from tooltrue.tools.wording import (
+    DEFAULT_NONE_NOT_IN_TYPE,
     DEFAULT_VIOLATES_SCHEMA,
     DEFINITION_SETTING_INVALID,
     EXAMPLE_VIOLATES_SCHEMA,
@@ -289,7 +290,9 @@ def _check_defaults(properties: Mapping[str, Any], defaults: Mapping[str, Any], 
     for name, default in defaults.items():
         inner = {**properties[name], **({"$defs": defs} if defs else {})}
         if not compile_schema(inner, bounds=OWN).accepts(default):
-            raise DefinitionError.of(DEFAULT_VIOLATES_SCHEMA, name=name)
+            raise DefinitionError.of(
+                DEFAULT_NONE_NOT_IN_TYPE if default is None else DEFAULT_VIOLATES_SCHEMA, name=name
+            )
 
 
 def caller(function: Callable[..., Any], is_async: bool, threads: Threads | None) -> Callable[..., Awaitable[Any]]:

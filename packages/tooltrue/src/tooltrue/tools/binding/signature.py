@@ -14,10 +14,12 @@ from typing_extensions import TypeAliasType
 
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
+from tooltrue.tools.advice import CONTEXT_NAMES
 from tooltrue.tools.binding.tool_options import Depends, Header, Lifespan
 from tooltrue.tools.docstrings import read_docstring
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.tools.wording import (
+    CONTEXT_WITHOUT_TYPE,
     GENERATOR_AS_TOOL,
     MULTIPLE_CONTEXT_PARAMETERS,
     PARAMETER_KIND_NOT_SUPPORTED,
@@ -176,6 +178,8 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
 def _check_parameter(parameter: inspect.Parameter, annotation: Any) -> None:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         raise DefinitionError.of(PARAMETER_KIND_NOT_SUPPORTED, name=str(parameter))
+    if annotation is MISSING and parameter.name in CONTEXT_NAMES:
+        raise DefinitionError.of(CONTEXT_WITHOUT_TYPE, name=parameter.name)
     if annotation is MISSING:
         raise DefinitionError.of(PARAMETER_WITHOUT_TYPE, name=parameter.name)
 
