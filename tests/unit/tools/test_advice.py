@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tooltrue import Client, DefinitionError, Server
+from tooltrue import CallToolResult, Client, ConfigurationError, DefinitionError, Server, TransportError
+from tooltrue.client.call_results import Result
 from tooltrue.protocol.types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from tooltrue.server.service import SILENT
-from tooltrue.tools.advice import CONTEXT, MOUNT, RUN, SERVER, SETTINGS, TOOL
+from tooltrue.tools.advice import CONTEXT, MOUNT, RESULT, RUN, SERVER, SETTINGS, TOOL
 from tooltrue.tools.views import prefixed
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, for_author
 
@@ -89,6 +91,28 @@ def test_the_order_of_another_librarys_mount_is_refused():
     mount: Any = Server("outer").mount
     with pytest.raises(TypeError, match=r"takes the other server, and prefix=.* \[TT4644\]$"):
         mount("weather", Server("inner"))
+
+
+@pytest.mark.parametrize("name", sorted(RESULT))
+def test_an_attribute_of_another_librarys_result_leads_to_ours(name: str):
+    with pytest.raises(AttributeError, match=r"^'Result' object .*TT3044"):
+        getattr(Result.of(CallToolResult([])), name)
+
+
+@pytest.mark.parametrize("target", [None, 5, {"mcpServers": {}}, len, Path("notes.py")])
+def test_a_client_of_a_value_that_is_no_target_names_its_type(target: Any):
+    with pytest.raises(ConfigurationError) as caught:
+        Client(target)
+    assert caught.value.code == "TT4647"
+    assert f"an object of {type(target).__name__};" in str(caught.value)
+
+
+def test_a_client_outside_of_its_block_says_how_it_is_opened():
+    client = Client(Server("notes"))
+    for use in (client.list_tools, client.ping, lambda: client.call_tool("add", a=1)):
+        with pytest.raises(TransportError) as caught:
+            asyncio.run(use())
+        assert caught.value.code == "TT4646"
 
 
 def test_an_error_without_advice_has_no_gap_before_its_code():

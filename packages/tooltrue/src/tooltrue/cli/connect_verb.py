@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from tooltrue.cli.connect_report import show_consequence, show_diff, tell_message, warn
+from tooltrue.cli.connect_report import show_consequence, show_diff, tell_message, title_of, warn
 from tooltrue.cli.connect_target import served_words
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, tell_data, tell_json
@@ -249,7 +249,7 @@ class _Session:
     def _opened(self) -> ClientFile:
         name = self.file_name()
         if self.profile.installs != "file" or name is None:
-            raise ConfigurationError.of(CLIENT_FILE_NOT_MANAGED, client=self.profile.title)
+            raise ConfigurationError.of(CLIENT_FILE_NOT_MANAGED, client=title_of(self.profile))
         file = read_client_file(Path(name), Path.cwd() if self.project else Path.home())
         if file.link is not None:
             tell_message(HINT_LINK_FOLLOWED, err=True, link=file.link, file=file.path)

@@ -53,7 +53,11 @@ _BACKLOG = 2048
 @click.command(
     "dev",
     cls=TargetVerb,
-    synonyms={"--port": "--http :PORT", "--host": "--http HOST:PORT"},
+    synonyms={
+        "--port": "--http :PORT",
+        "--host": "--http HOST:PORT",
+        **dict.fromkeys(("--reload", "--watch"), "tooltrue dev FILE, which always reloads"),
+    },
     example="tooltrue dev notes.py --inspector",
     short_help="Serve a file, and reload it when it changes.",
 )

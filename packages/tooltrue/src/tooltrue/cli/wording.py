@@ -176,8 +176,8 @@ REASON_NOT_JSON_OBJECT: Final = message(
 )
 REASON_NOT_KEY_VALUE: Final = message(
     "TT4036",
-    "write KEY=VALUE",
-    "请写 KEY=VALUE",
+    "write KEY=VALUE, or all arguments as JSON with --args",
+    "请写 KEY=VALUE，或用 --args 以 JSON 给出全部参数",
 )
 REASON_NOT_JSON: Final = message(
     "TT4037",

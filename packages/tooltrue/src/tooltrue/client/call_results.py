@@ -13,6 +13,7 @@ from tooltrue.errors import InvalidAnswer, InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.types import UNSET, CallToolResult, ContentBlock, TextContent
+from tooltrue.tools.advice import RESULT, missing
 
 __all__ = ["Result", "converted", "result_of"]
 
@@ -41,6 +42,11 @@ class Result(Generic[T]):
         raw |= {} if result.structuredContent is UNSET else {"structuredContent": result.structuredContent}
         raw |= {} if result.meta is None else {"_meta": result.meta}
         return Result(tuple(result.content), result.structuredContent, result.isError, raw)
+
+    if not TYPE_CHECKING:  # a type checker reports missing names better
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, RESULT)
 
     @property
     def text(self) -> str:

@@ -24,10 +24,10 @@ from tooltrue.client.eras import ServerFacts
 from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
-from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE
+from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE, CLIENT_NOT_OPEN, CLIENT_TARGET_INVALID
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_array, is_finite, is_object
-from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from tooltrue.jsonrpc.wording import REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import (
@@ -172,7 +172,7 @@ class Client:
     def facts(self) -> ServerFacts:
         """The server's description of itself. Only inside of ``async with``."""
         if self._connection.facts is None:
-            raise TransportError.of(CONNECTION_CLOSED)
+            raise TransportError.of(CLIENT_NOT_OPEN)
         return self._connection.facts
 
     @property
@@ -402,6 +402,8 @@ def link_to(
         return StdioLink(target, env=env, cwd=cwd)
     if isinstance(target, ClientLink):
         return ClientLinkAdapter(target)
+    if not callable(getattr(target, "connect", None)):
+        raise ConfigurationError.of(CLIENT_TARGET_INVALID, kind=type(target).__name__)
     return MemoryLink(target)
 
 

@@ -22,6 +22,7 @@ from tooltrue.client.notifications import LISTS, NotificationCallbacks, Notifica
 from tooltrue.client.question_limits import ASKING
 from tooltrue.client.remembered_revisions import REVISIONS
 from tooltrue.client.wording import (
+    CLIENT_NOT_OPEN,
     FAILURE_WITH_SERVER_STDERR,
     REASON_INPUT_REQUESTS_INVALID,
     REASON_NOTHING_ASKED,
@@ -49,7 +50,7 @@ from tooltrue.errors import (
 from tooltrue.jsonrpc.deadlines import Deadlines
 from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, decode, encode_notification, is_array, is_object
 from tooltrue.jsonrpc.peer import Peer, internal_error
-from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TOTAL_TIMEOUT, SERVER_RESPONSE_INVALID
+from tooltrue.jsonrpc.wording import REQUEST_TOTAL_TIMEOUT, SERVER_RESPONSE_INVALID
 from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
@@ -223,7 +224,7 @@ class ClientConnection:
 
     def settled(self) -> Era:
         if self.era is None:
-            raise TransportError.of(CONNECTION_CLOSED)
+            raise TransportError.of(CLIENT_NOT_OPEN)
         return self.era
 
     # --- requests ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,18 @@ NO_COMMON_PROTOCOL_REVISION: Final = message(
     "The server speaks no protocol revision that we do; it offers {offered}.",
     "服务器与我们没有共同的协议版本；它提供 {offered}。",
 )
+CLIENT_NOT_OPEN: Final = message(
+    "TT4646",
+    "The client is not open. Use it inside of `async with Client(…) as client:`.",
+    "客户端尚未打开。请在 `async with Client(…) as client:` 之内使用它。",
+)
+CLIENT_TARGET_INVALID: Final = message(
+    "TT4647",
+    "A client connects to a URL, a command, the path of a .py file as text, a Server, or a ClientLink, and not to an "
+    "object of {kind}; a file or a mapping of several servers is for Host.",
+    "客户端可连接 URL、命令、以文本给出的 .py 文件路径、Server 或 ClientLink，不能连接 {kind} 的对象；"
+    "包含多个服务器的文件或映射用于 Host。",
+)
 TOO_MANY_NON_MESSAGE_LINES: Final = message(
     "TT5011",
     "The server printed more than {count} lines that are no messages; is it an MCP server?",

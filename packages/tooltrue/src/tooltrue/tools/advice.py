@@ -9,7 +9,7 @@ from typing import Any, Final
 from tooltrue.tools.wording import HINT_EQUIVALENT_HERE
 from tooltrue.wording import sentence
 
-__all__ = ["CONTEXT", "CONTEXT_NAMES", "HOOKS", "MOUNT", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
+__all__ = ["CONTEXT", "CONTEXT_NAMES", "HOOKS", "MOUNT", "RESULT", "RUN", "SERVER", "SETTINGS", "TOOL", "missing"]
 
 _LIFESPAN: Final = "a parameter db: Annotated[Pool, Lifespan], for the value that lifespan= has yielded"
 _HEADER: Final = "a parameter tenant: Annotated[str | None, Header('x-tenant')]"
@@ -155,6 +155,17 @@ HOOKS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Methods of another library's middleware. A layer that has one would silently do nothing."""
+
+
+RESULT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "data": "result.value, or result.structured",
+        **dict.fromkeys(("structured_content", "structuredContent"), "result.structured"),
+        "isError": "result.is_error",
+        "meta": 'result.raw.get("_meta")',
+    }
+)
+"""Attributes of a result in another library's client."""
 
 
 def missing(owner: Any, name: str, here: Mapping[str, str]) -> AttributeError:
