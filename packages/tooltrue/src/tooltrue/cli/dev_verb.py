@@ -56,7 +56,7 @@ _BACKLOG = 2048
     synonyms={
         "--port": "--http :PORT",
         "--host": "--http HOST:PORT",
-        **dict.fromkeys(("--reload", "--watch"), "tooltrue dev FILE, which always reloads"),
+        **dict.fromkeys(("--reload", "--watch"), "tooltrue dev FILE"),
     },
     example="tooltrue dev notes.py --inspector",
     short_help="Serve a file, and reload it when it changes.",
