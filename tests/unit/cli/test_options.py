@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from tooltrue.cli.language import language_of
 from tooltrue.cli.main import cli
+from tooltrue.cli.usage import Verb
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -73,3 +74,16 @@ def test_the_locale_decides_where_no_language_is_named(monkeypatch: pytest.Monke
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert language_of(["list", "x"]) == "zh"
     assert language_of(["list", "x", "--lang", "en"]) == "en"
+
+
+NEEDY = sorted(
+    words for words, verb in EVERY.items() if isinstance(verb, Verb) and any(one.required for one in verb.params)
+)
+
+
+@pytest.mark.parametrize("words", NEEDY)
+def test_a_missing_argument_is_answered_with_the_whole_command_and_an_example(words: tuple[str, ...]):
+    done = CliRunner().invoke(cli, words)
+    command = " ".join(words)
+    assert done.output.startswith(f"tooltrue: {command} needs "), done.output
+    assert f" Example: tooltrue {command} " in done.output

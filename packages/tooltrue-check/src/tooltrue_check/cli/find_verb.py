@@ -32,7 +32,12 @@ _HITS = 10
 
 
 @with_own_output
-@click.command("find", cls=TargetVerb, short_help="See whether a search finds these tools.")
+@click.command(
+    "find",
+    cls=TargetVerb,
+    example="tooltrue find notes.py --among tooltrue.lock",
+    short_help="See whether a search finds these tools.",
+)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option(
     "--among",

@@ -20,7 +20,9 @@ __all__ = ["command"]
 
 
 @with_own_output
-@click.command("lock", cls=TargetVerb, short_help="Write the contract of a server to a file.")
+@click.command(
+    "lock", cls=TargetVerb, example="tooltrue lock notes.py", short_help="Write the contract of a server to a file."
+)
 @click.argument("target")
 @click.option("-o", "--file", default="tooltrue.lock", show_default=True, metavar="FILE", help="The file to write.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")

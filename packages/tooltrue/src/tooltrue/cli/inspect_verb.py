@@ -30,7 +30,9 @@ from tooltrue.tools.meta_keys import CONFINED_BY, WALLS
 __all__ = ["command"]
 
 
-@click.command("inspect", cls=TargetVerb, short_help="Show a server and its guards.")
+@click.command(
+    "inspect", cls=TargetVerb, example="tooltrue inspect notes.py", short_help="Show a server and its guards."
+)
 @click.argument("target")
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds to wait for an answer.")

@@ -22,7 +22,7 @@ from tooltrue.wording import sentence
 __all__ = ["command"]
 
 
-@click.command("list", cls=TargetVerb, short_help="List a server's tools.")
+@click.command("list", cls=TargetVerb, example="tooltrue list notes.py", short_help="List a server's tools.")
 @click.argument("target")
 @click.option("--resources", "what", flag_value="resources", help="List resources and templates instead.")
 @click.option("--prompts", "what", flag_value="prompts", help="List prompts instead.")

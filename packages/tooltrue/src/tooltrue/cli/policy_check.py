@@ -18,7 +18,12 @@ from tooltrue.policy.rules.lint import lenient
 __all__ = ["command"]
 
 
-@click.command("check", cls=TargetVerb, short_help="Find mistakes in a file of rules.")
+@click.command(
+    "check",
+    cls=TargetVerb,
+    example="tooltrue policy check tooltrue.toml notes.py",
+    short_help="Find mistakes in a file of rules.",
+)
 @click.argument("file")
 @click.argument("target", required=False)
 @click.pass_context

@@ -30,7 +30,12 @@ from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 __all__ = ["command"]
 
 
-@click.command("explain", cls=TargetVerb, short_help="Show which rule decides about a call, and why.")
+@click.command(
+    "explain",
+    cls=TargetVerb,
+    example="tooltrue policy explain notes.py get_notes --config tooltrue.toml",
+    short_help="Show which rule decides about a call, and why.",
+)
 @click.argument("target")
 @click.argument("name", metavar="TOOL")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")

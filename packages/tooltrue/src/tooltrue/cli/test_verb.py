@@ -26,7 +26,9 @@ __all__ = ["command"]
 _USUAL = Plan()
 
 
-@click.command("test", cls=TargetVerb, short_help="Test a server against its contract.")
+@click.command(
+    "test", cls=TargetVerb, example="tooltrue test notes.py", short_help="Test a server against its contract."
+)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Call only tools of such names. Repeatable.")
 @click.option(

@@ -69,7 +69,10 @@ class Verb(click.Command):
         if either and all(_is_missing(param, ctx, values) for param in either):
             missing.insert(0, usage_text(" or ").join(map(_parameter_text, either)))
         raise ConfigurationError.of(
-            COMMAND_ARGUMENT_MISSING, verb=self.name, missing=", ".join(missing), example=self._example
+            COMMAND_ARGUMENT_MISSING,
+            verb=" ".join(_path(ctx)) or self.name,
+            missing=", ".join(missing),
+            example=self._example,
         )
 
 
