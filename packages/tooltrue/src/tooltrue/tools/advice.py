@@ -27,9 +27,7 @@ CONTEXT: Final[Mapping[str, str]] = MappingProxyType(
         "list_roots": "context.ask(Roots())",
         "request_context": f"the context itself: its principal, meta and capabilities; or, for a lifespan, {_LIFESPAN}",
         "client_id": "context.principal.id",
-        **dict.fromkeys(
-            ("session", "session_id"), "context.principal for the caller; calls have no session in common"
-        ),
+        **dict.fromkeys(("session", "session_id"), "context.principal for the caller; calls have no session in common"),
         "request_id": "a value of yours, such as uuid4(): the context has no id of the request",
         "lifespan_context": _LIFESPAN,
         **dict.fromkeys(("headers", "request", "get_http_headers"), _HEADER),
@@ -134,7 +132,9 @@ MOUNT: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("namespace", "name"), 'prefix="…"'),
         "server": "the first argument, server.mount(other, prefix='name')",
         "tool_names": "server.mount(renamed(other, {'old': 'new'}))",
-        **dict.fromkeys(("as_proxy", "tool_separator", "resource_separator", "prompt_separator"), "no setting of its own"),
+        **dict.fromkeys(
+            ("as_proxy", "tool_separator", "resource_separator", "prompt_separator"), "no setting of its own"
+        ),
     }
 )
 """Arguments of another library's ``mount``."""
