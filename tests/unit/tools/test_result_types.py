@@ -790,3 +790,15 @@ def test_blocks_of_both_kinds_have_the_same_wire_form() -> None:
     assert by_helper["content"] == by_blocks["content"]
     assert isinstance(File(data="a").block(None), EmbeddedResource)
     assert TextContent(text="a").type == "text"
+
+
+@pytest.mark.parametrize(
+    "type_", [pandas.DataFrame, numpy.ndarray, numpy.float64, list[numpy.float64], pandas.DataFrame | None, Image]
+)
+def test_a_type_that_can_only_be_sent_is_refused_as_a_parameter(type_: Any) -> None:
+    def tool(rows: Any) -> str:
+        return ""
+
+    tool.__annotations__ = {"rows": type_, "return": str}
+    with pytest.raises(DefinitionError, match="'rows' has no JSON form"):
+        Server("t").add_tool(tool)

@@ -509,7 +509,7 @@ MEDIA_NOT_SAVED: Final = message(
 )
 PICTURE_TOO_LARGE: Final = message(
     "TT3480",
-    "a {type} has {width} × {height} pixels, and at most {limit} are saved; make it smaller first",
+    "a {type} has {width} by {height} pixels, and at most {limit} are saved; make it smaller first",
     "{type} 有 {width} × {height} 像素，最多保存 {limit} 像素；请先缩小",
 )
 LABEL_MEDIA_NEITHER_FILE: Final = message(

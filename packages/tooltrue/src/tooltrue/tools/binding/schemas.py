@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from tooltrue.errors import DefinitionError, InvalidArguments
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.tools.binding.sent_types import sent_type
+from tooltrue.tools.binding.sent_types import foreign_type, sent_type
 from tooltrue.tools.binding.signature import MISSING, FunctionParameter, Signature, is_provider
 from tooltrue.tools.binding.tool_options import Header, Lifespan
 from tooltrue.tools.wording import (
@@ -92,6 +92,9 @@ def arguments_adapter(signature: Signature) -> pydantic.TypeAdapter[dict[str, An
 
 
 def _described(parameter: FunctionParameter) -> Any:
+    if (foreign := foreign_type(parameter.type)) is not None:  # it can be sent, and not be made from JSON
+        problem = f"{foreign.__module__}.{foreign.__qualname__}"
+        raise DefinitionError.of(PARAMETER_TYPE_WITHOUT_JSON_FORM, what=parameter.name, problem=problem)
     type_ = sent_type(parameter.type)
     if parameter.description is None:
         return type_

@@ -19,7 +19,16 @@ if TYPE_CHECKING:  # only types that are not plain need it
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-__all__ = ["BASE64", "TABLE_SCHEMA", "holds_frame", "is_content_type", "is_iterator_type", "kind_of_type", "sent_type"]
+__all__ = [
+    "BASE64",
+    "TABLE_SCHEMA",
+    "foreign_type",
+    "holds_frame",
+    "is_content_type",
+    "is_iterator_type",
+    "kind_of_type",
+    "sent_type",
+]
 
 TABLE_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -70,6 +79,13 @@ def is_content_type(type_: Any) -> bool:
 def holds_frame(type_: Any) -> bool:
     """Whether a return type is a data frame, or may be one."""
     return kind_of_type(type_) in ("frame", "table") or any(map(holds_frame, get_args(type_)))
+
+
+def foreign_type(type_: Any) -> Any:
+    """Return the first class within a type that another library or our helpers define; ``None`` if there is none."""
+    if kind_of_type(type_) is not None:
+        return get_origin(type_) or type_
+    return next((found for part in get_args(type_) if (found := foreign_type(part)) is not None), None)
 
 
 def sent_type(type_: Any) -> Any:
