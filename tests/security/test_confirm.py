@@ -429,7 +429,7 @@ def test_b57_twin_a_read_only_tool_runs_while_the_approval_store_is_down():
 @pytest.mark.twin("B21")
 def test_b21_twin_the_operator_may_turn_confirmation_off():
     server = Server("s", confirm=Confirm.never())
-    assert ("confirm", "on: where a tool or a rule says so", "Server(confirm=…)") in server.guard()
+    assert ("confirm", "on: where a tool or a rule demands it", "Server(confirm=…)") in server.guard()
 
 
 # -- families: the same attacks in every spelling that a client can choose ---------------------------------------------
