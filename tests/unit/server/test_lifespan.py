@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -328,6 +329,21 @@ def test_a_program_that_exits_in_its_lifespan_cannot_start() -> None:
 
     with pytest.raises(ConfigurationError, match="SystemExit: 7"):
         run(lambda: called(Server("shop", lifespan=lifespan)))
+
+
+def test_a_start_that_fails_within_the_standard_library_names_the_authors_line() -> None:
+    @contextlib.asynccontextmanager
+    async def lifespan(server: Server) -> AsyncGenerator[str]:
+        yield os.environ["TOOLTRUE_NO_SUCH_VARIABLE"]
+
+    async def main() -> None:
+        async with Client(Server("t", lifespan=lifespan)):
+            raise AssertionError
+
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(main())
+    assert caught.value.code == "TT4522"
+    assert 'yield os.environ["TOOLTRUE_NO_SUCH_VARIABLE"]' in str(caught.value)
 
 
 def test_a_failure_while_leaving_is_logged(caplog: pytest.LogCaptureFixture) -> None:

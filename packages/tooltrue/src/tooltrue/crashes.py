@@ -15,7 +15,17 @@ from types import FrameType, TracebackType
 
 from tooltrue.wording import HINT_CRASH_TRACEBACK_SHORTENED, sentence
 
-__all__ = ["DEBUG", "RemoteCrash", "is_authors", "log_crash", "log_unfit", "place_of", "trace_text", "traced"]
+__all__ = [
+    "DEBUG",
+    "RemoteCrash",
+    "is_authors",
+    "last_place",
+    "log_crash",
+    "log_unfit",
+    "place_of",
+    "trace_text",
+    "traced",
+]
 
 DEBUG = "TOOLTRUE_DEBUG"
 _OURS = ("tooltrue", "tooltrue_check", "tooltrue_toolbox")
@@ -74,6 +84,14 @@ def traced(error: BaseException) -> tuple[TracebackType | None, int]:
         return error.__traceback__, 0
     frames = [one for one in whole[first:] if _package(one.tb_frame) not in _OURS or one is whole[-1]]
     return _chained(frames), len(whole) - len(frames)
+
+
+def last_place(error: BaseException) -> tuple[str, int] | None:
+    """The file and line of the author's innermost frame, or of the innermost frame of all if none is the author's."""
+    frames = list(_inward(error.__traceback__))
+    authors = [one for one in frames if is_authors(one.tb_frame)]
+    last = next(reversed(authors or frames), None)
+    return None if last is None else (last.tb_frame.f_code.co_filename, last.tb_lineno)
 
 
 def _inward(trace: TracebackType | None) -> Iterator[TracebackType]:

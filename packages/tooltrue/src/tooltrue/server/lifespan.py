@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from tooltrue.crashes import traced
+from tooltrue.crashes import last_place, traced
 from tooltrue.errors import ConfigurationError, DefinitionError, TooltrueError
 from tooltrue.server.wording import (
     LIFESPAN_ENDED_EARLY,
@@ -130,10 +130,7 @@ class ServerLifespan:
         return values
 
     def _failed(self, error: BaseException) -> ConfigurationError:
-        trace = traced(error)[0]
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        file, line = ("?", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        file, line = last_place(error) or ("?", 0)
         problem = error.say() if isinstance(error, TooltrueError) else f"{type(error).__name__}: {error}"
         facts = {"server": self.name, "error": problem, "file": file, "line": line}
         return ConfigurationError.of(LIFESPAN_START_FAILED, **facts, text=linecache.getline(file, line).strip())
