@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -163,3 +165,30 @@ def test_a_blocking_tool_is_named_by_a_server_that_serves(caplog: pytest.LogCapt
             return (await client.call_tool("blocks")).value
 
     assert asyncio.run(main())
+
+
+def test_no_garbage_is_collected_while_the_stacks_are_read() -> None:
+    """A finalizer that ran there could stop the process for ever, on CPython 3.11."""
+    looks, within = Looks(), list[str]()
+
+    def collecting(phase: str, _: dict[str, int]) -> None:
+        within.extend(frame.name for frame in traceback.extract_stack() if frame.name == "_stacks")
+
+    before = gc.get_threshold()
+    gc.callbacks.append(collecting)
+    try:
+        gc.set_threshold(1, 1, 1)
+        looks.watch(Server("t"), ping_often(looks))
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(collecting)
+    assert within == []
+    assert gc.isenabled()
+
+
+def ping_often(looks: Looks) -> Callable[[Client], Awaitable[Any]]:
+    async def ask(client: Client) -> None:
+        for turn in range(20):
+            looks.at(float(turn))
+
+    return ask

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 from tooltrue.crashes import place_of
@@ -104,9 +105,24 @@ class Watchdog:
         """The author's function that the loop's thread runs, and the current line; ``None`` outside of such
         functions.
         """
-        top = frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
+        top = frame = _stacks().get(self._loop_thread)
         while frame is not None and top is not None:
             if frame.f_code in _CALLERS:
                 return _CALLERS[frame.f_code](frame.f_locals), place_of(top)
             frame = frame.f_back
         return None
+
+
+def _stacks() -> dict[int, FrameType]:
+    """The stacks of all threads, without a collection of garbage meanwhile.
+
+    CPython 3.11 may collect while it holds the lock of all threads. A finalizer that lets another thread run, which
+    starts or ends, would then stop the process for ever (gh-106883).
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+    finally:
+        if collects:
+            gc.enable()
