@@ -343,7 +343,7 @@ def parameters_of(entry: Entry) -> list[inspect.Parameter]:
 
 
 def meanings_of(entry: Entry) -> dict[str, str]:
-    """What the docstring says of each parameter."""
+    """The meaning of each parameter, from the docstring."""
     return (
         described(inspect.cleandoc(ToolOptions.__doc__ or ""))
         if entry.value is ToolSettings

@@ -146,7 +146,7 @@ def test_a_person_sees_the_change_and_decides(desk: Desk) -> None:
     file = desk.file("cursor")
     seen = desk.at_a_terminal("n\n", "cursor", str(desk.server))
     assert "Write this change? [y/N]" in seen
-    assert "Nothing was written." in seen
+    assert "No file was written." in seen
     assert not file.exists()
     assert "Written: " in desk.at_a_terminal("y\n", "cursor", str(desk.server))
     assert "attic" in json.loads(file.read_text())["mcpServers"]

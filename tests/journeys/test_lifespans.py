@@ -34,7 +34,7 @@ def stdio(fault: str = "") -> Iterator[Process]:
 
 
 def lines(process: Process) -> list[str]:
-    """What it writes to standard error until it ends."""
+    """Its standard error, read until it ends."""
     found: list[str] = []
     while line := process.errors():
         found.append(line.rsplit(" ", 1)[0] if line.rsplit(" ", 1)[-1].isdigit() else line)

@@ -1,4 +1,4 @@
-"""What is compared of an answer that was recorded from another server, and of the answer of ours.
+"""The parts that are compared of an answer recorded from another server, and of the answer of ours.
 
 Values are compared, and whether a call failed; the words of sentences and of errors are not. ``examples/ported`` has
 the table of what differs on purpose.
@@ -89,7 +89,7 @@ def _parsed(text: str) -> Any:
 
 
 def comparable(step: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer has to say: that it failed, or else what the step's ``compared`` takes of its value.
+    """The content of an answer: its failure, or else the part of its value that the step's ``compared`` selects.
 
     - ``value``: the value, without members that hold words for a model, and without what varies between two runs.
     - ``sentence``: the numbers of a sentence, save for times.

@@ -118,7 +118,7 @@ def test_names_the_package_and_has_no_finding_of_weight(name: str) -> None:
 
 
 def text_of(name: str, world: World, patch: pytest.MonkeyPatch, tool: str, person: Person, **arguments: Any) -> str:
-    """What a model reads of one call."""
+    """The text that a model reads of one call."""
     for key, value in world.env.items():
         patch.setenv(key, value)
 

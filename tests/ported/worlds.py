@@ -1,4 +1,4 @@
-"""What the ported servers need around them, the originals and ours alike: a folder, a database, an HTTP API."""
+"""The surroundings of the ported servers, the originals and ours alike: a folder, a database, an HTTP API."""
 
 from __future__ import annotations
 

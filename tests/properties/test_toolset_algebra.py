@@ -32,7 +32,7 @@ EVIL = "set by a caller"
 
 @dataclass(frozen=True)
 class Model:
-    """What a listed tool must be: its own name at its server, its visible arguments (outer → own), the values of the
+    """The model of a listed tool: its own name at its server, its visible arguments (outer → own), the values of the
     others, and the callers that see it."""
 
     server: int

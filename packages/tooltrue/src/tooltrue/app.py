@@ -223,7 +223,7 @@ class Server:
         self._guard.abuse_events.listen(lambda event: meter.count_event(event.kind))
         own = shelved(self.tools, self.library)
         self._provider = switchable(own, *toolsets) if toolsets else own
-        self._contents: Contents[Server] | None = None
+        self._contents: Contents | None = None
         self._facts = facts
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
@@ -457,12 +457,12 @@ class Server:
             switch(self.tools, self._provider, tools, tags, on=on)
 
     @property
-    def mountable(self) -> Contents[Server]:
+    def mountable(self) -> Contents:
         """The provider of the server's tools, resources and prompts without its pipeline, for views of it."""
         if self._contents is None:
             from tooltrue.tools.mounting import Contents  # noqa: PLC0415 - few servers are mounted
 
-            self._contents = Contents(self, self._provider)
+            self._contents = Contents(self._provider, self)
         return self._contents
 
     @property

@@ -1,4 +1,4 @@
-"""What is known of clients, and the golden form of a server in each of their files."""
+"""Facts on clients, and the golden form of a server in each of their files."""
 
 from __future__ import annotations
 

@@ -35,8 +35,9 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class DevJob:
-    """What a process is to serve. ``listener`` and ``report`` are descriptors that it inherits; ``folder`` holds the
-    modules that are watched; ``state`` and ``keys`` outlive the process, so that clients keep their sessions."""
+    """The job of a process: the program that it serves. ``listener`` and ``report`` are descriptors that it
+    inherits; ``folder`` holds the modules that are watched; ``state`` and ``keys`` outlive the process, so that
+    clients keep their sessions."""
 
     spec: Spec
     folder: Path

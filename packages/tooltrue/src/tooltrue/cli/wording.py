@@ -577,7 +577,7 @@ CLIENT_ENTRY_NOT_FOUND: Final = message(
 )
 CLIENT_CHANGE_REQUIRES_PERSON: Final = message(
     "TT4668",
-    "Nothing was written: the change needs a person at a terminal, or --yes.",
+    "No file was written: the change needs a person at a terminal, or --yes.",
     "未写入任何内容：此更改须由人在终端确认，或使用 --yes。",
 )
 CLIENT_FILE_WITHOUT_BACKUP: Final = message(
@@ -587,7 +587,7 @@ CLIENT_FILE_WITHOUT_BACKUP: Final = message(
 )
 CLIENT_FILE_CHANGED_SINCE: Final = message(
     "TT4670",
-    "{file} has changed since connect wrote it. The lines above are what a restored backup would change. Nothing was "
+    "{file} has changed since connect wrote it. The lines above are what a restored backup would change. No file was "
     "written; --force restores it all the same.",
     "{file} 在 connect 写入之后又有更改。以上是恢复备份会带来的改动。未写入任何内容；--force 可强制恢复。",
 )
@@ -689,7 +689,7 @@ REPORT_CLIENT_FILE_UNCHANGED: Final = message(
 )
 REPORT_NOTHING_WRITTEN: Final = message(
     "TT4688",
-    "Nothing was written.",
+    "No file was written.",
     "未写入任何内容。",
 )
 REPORT_CLIENT_FILE_RESTORED: Final = message(

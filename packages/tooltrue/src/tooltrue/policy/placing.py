@@ -298,8 +298,7 @@ class _BoundedSteps(_Bounded, frozen=True):
 class _BoundedStepLayer(_BoundedSteps, frozen=True):
     """The boundary around a :class:`StepLayer`: its general form is made of the same step."""
 
-    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
-        return _safe(self.stepping.for_tool(tool, principal))
+    for_tool = _BoundedSteps.for_tool  # said again, since it holds beside this call_tool too: see as_planned
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, tool = await resolve_call(self.inner, call)

@@ -572,8 +572,8 @@ RUN_SETTING_REQUIRES_HTTP: Final = message(
 )
 LIFESPAN_START_FAILED: Final = message(
     "TT4522",
-    "The server {server} cannot start: its lifespan raised {error} ({file}, line {line}: {text}). Nothing is served.",
-    "服务器 {server} 无法启动：其 lifespan 抛出 {error}（{file} 第 {line} 行：{text}）。未提供任何服务。",
+    "The server {server} cannot start: its lifespan raised {error} ({file}, line {line}: {text}).",
+    "服务器 {server} 无法启动：其 lifespan 抛出 {error}（{file} 第 {line} 行：{text}）。",
 )
 LIFESPAN_NOT_A_FUNCTION: Final = message(
     "TT4523",

@@ -121,7 +121,7 @@ class LocalLibrary(NoTools):
         self.lifespan: LifespanValues | None = None
 
     def lifespan_values(self) -> LifespanValues:
-        """What the functions take from the lifespan of a server, made for the first of them that does."""
+        """The values that the functions take from the lifespan of a server, made for the first of these functions."""
         if self.lifespan is None:
             from tooltrue.tools.lifespan_values import LifespanValues  # noqa: PLC0415 - few servers need it
 

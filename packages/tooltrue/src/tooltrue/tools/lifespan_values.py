@@ -1,4 +1,4 @@
-"""What the functions of one toolset, or library, take from the lifespan of a server."""
+"""The values that the functions of one toolset, or library, take from the lifespan of a server."""
 
 from __future__ import annotations
 

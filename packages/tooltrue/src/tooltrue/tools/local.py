@@ -79,7 +79,7 @@ class LocalToolset(NoLibrary):
         """The headers with credentials of the caller that tools have declared."""
 
     def lifespan_values(self) -> LifespanValues:
-        """What the tools take from the lifespan of a server, made for the first of them that does."""
+        """The values that the tools take from the lifespan of a server, made for the first tool that takes one."""
         if self.lifespan is None:
             from tooltrue.tools.lifespan_values import LifespanValues  # noqa: PLC0415 - few tools need it
 

@@ -121,24 +121,14 @@ def provider_of(source: Source) -> Provider:
     return cast("Provider", source)
 
 
-def servers_in(provider: object) -> list[Any]:
+def servers_in(provider: Provider) -> list[Any]:
     """Return the servers whose contents a provider offers, through views and layers: each once, outer ones first."""
     servers: list[Any] = []
-    for server in _servers_in(provider):
-        if not any(server is one for one in servers):
+    for part in parts_of(provider):
+        server = getattr(part, "mounted_server", None)
+        if server is not None and not any(server is one for one in servers):
             servers.append(server)
     return servers
-
-
-def _servers_in(provider: object) -> Iterator[Any]:
-    if (server := getattr(provider, "mounted_server", None)) is not None:
-        yield server
-        yield from _servers_in(getattr(provider, "provider", None))
-    elif (inner := getattr(provider, "inner", None)) is not None:
-        yield from _servers_in(inner)
-    else:
-        for part in getattr(provider, "parts", ()):
-            yield from _servers_in(part)
 
 
 def unknown(operation: LibraryOperation) -> UnknownEntry:
@@ -221,7 +211,7 @@ _FORWARDED = tuple(name for name, member in vars(Wrapper).items() if callable(me
 def parts_of(provider: Provider) -> Iterator[Provider]:
     """Yield the provider, and the providers that it is made of, as far as views, layers and combinations tell."""
     yield provider
-    for name in ("inner", "parts", "library", "provider"):  # the last: the contents of a mounted server
+    for name in ("inner", "parts", "library"):
         parts: Any = getattr(provider, name, None)
         for part in parts if isinstance(parts, tuple) else (parts,):  # pyright: ignore[reportUnknownVariableType]
             if hasattr(part, "list_tools") or hasattr(part, "list_prompts"):  # pyright: ignore[reportUnknownArgumentType]

@@ -1,4 +1,4 @@
-"""What is known of clients: where the file of each is, how a server stands in it, and what the client does before a
+"""Facts on clients: the place of each file, the form of a server in it, and the behaviour of the client before a
 call. The facts are data, with their sources, in ``clients.toml``.
 """
 
@@ -67,7 +67,7 @@ def system_of(platform: str) -> System:
 
 
 def location(template: str, system: System, environ: Mapping[str, str], home: str) -> PurePath:
-    """The path that a template of ``clients.toml`` means. Nothing is read but the arguments. A relative path in the
+    """The path that a template of ``clients.toml`` means. The function reads its arguments only. A relative path in the
     environment is ignored, as the specification of base directories demands."""
     path: Any = PureWindowsPath if system == "windows" else PurePosixPath
     root: PurePath = path(home)

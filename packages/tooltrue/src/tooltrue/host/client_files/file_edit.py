@@ -78,7 +78,7 @@ def _parsed(file: str, text: str, profile: ClientProfile) -> dict[str, Any]:
 
 
 def _json_problem(text: str) -> Worded | None:
-    """What is wrong with JSON, with its place; None if the editor can read it."""
+    """Return the fault of JSON, with its place; None if the editor can read it."""
     try:
         json_edit.parse(text)
     except EditRefused as refused:

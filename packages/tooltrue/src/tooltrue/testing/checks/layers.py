@@ -39,7 +39,7 @@ async def listed(bench: Bench) -> AsyncIterator[Finding]:
 
 
 async def _words_for_unknown(bench: Bench) -> str:
-    """What the server says of a tool that does not exist; empty if that does not name the tool."""
+    """The server's sentence on a tool that does not exist; empty if it does not name the tool."""
     try:
         result = await bench.client.call_tool(_MISSING, {}, timeout=bench.plan.seconds)
     except RpcError as error:
