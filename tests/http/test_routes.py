@@ -309,6 +309,11 @@ def test_a_route_that_fails_is_logged_and_its_text_stays_here(mounts: Mounts, ca
     assert [answer.status for answer in answers] == [500, 500]
     assert not any(b"hunter2" in answer.body or b"ValueError" in answer.body for answer in answers)
     assert caplog.text.count("password hunter2") >= 2
+    for record in caplog.records:
+        assert record.exc_info is not None
+        trace = record.exc_info[2]
+        assert trace is not None
+        assert trace.tb_frame.f_code.co_filename == __file__, "the author's frame comes first"
     assert ask(mounts, server, "/none").status == 500
 
 

@@ -46,6 +46,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from tooltrue.crashes import traced
 from tooltrue.errors import (
     ConnectionLost,
     InternalError,
@@ -154,9 +155,9 @@ _start = _start_eager if hasattr(asyncio, "eager_task_factory") else _start_lazy
 
 
 def internal_error(error: BaseException) -> InternalError:
-    """Log ``error`` in full under a fresh id; the returned error reveals only the id."""
+    """Log ``error`` under a fresh id, with the frames of an author first; the returned error reveals only the id."""
     id = secrets.token_hex(4)
-    _log.error("internal error %s", id, exc_info=error)
+    _log.error("internal error %s", id, exc_info=(type(error), error, traced(error)[0]))
     return InternalError.of(INTERNAL_SERVER_ERROR, id=id)
 
 
