@@ -50,6 +50,7 @@ __all__ = [
     "is_part",
     "members_of",
     "replaced",
+    "set_member",
 ]
 
 
@@ -64,6 +65,9 @@ class Mutable(msgspec.Struct, gc=False):
 
 replaced = msgspec.structs.replace
 """``replaced(value, field=…)``: a copy of the value with these fields replaced."""
+
+set_member = msgspec.structs.force_setattr
+"""``set_member(value, name, member)``: change a field of an immutable value in place, for one that has an identity."""
 
 members_of = msgspec.structs.astuple
 """``members_of(value)``: the values of its fields, in their order."""

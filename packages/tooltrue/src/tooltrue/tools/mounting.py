@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
+from tooltrue.protocol.types import set_member
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import Kind, ProviderChange, Unwatch
 
@@ -28,7 +27,7 @@ class Contents(Wrapper, frozen=True, eq=False):
 
     def replace(self, provider: Provider) -> None:
         """Offer ``provider`` from now on, and tell the watchers."""
-        msgspec.structs.force_setattr(self, "inner", provider)
+        set_member(self, "inner", provider)
         for key, (changed, unwatch) in tuple(self.watches.items()):
             unwatch()
             self.watches[key] = (changed, provider.watch(changed))
