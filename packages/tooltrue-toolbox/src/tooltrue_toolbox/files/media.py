@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mimetypes
-import re
 from collections.abc import Callable
 
+from tooltrue.protocol.media_types import type_of_bytes
 from tooltrue.protocol.types import AudioContent, ImageContent
 
 __all__ = ["HEAD", "block_of", "media_type", "sniff"]
@@ -13,18 +13,7 @@ __all__ = ["HEAD", "block_of", "media_type", "sniff"]
 HEAD = 8_192
 """Number of leading bytes that decide."""
 
-# type → pattern of the first bytes
-_BEGINNINGS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
-    ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
-    ("image/gif", re.compile(rb"GIF8[79]a")),
-    ("image/webp", re.compile(rb"RIFF....WEBP", re.DOTALL)),
-    ("audio/wav", re.compile(rb"RIFF....WAVE", re.DOTALL)),
-    ("audio/mpeg", re.compile(rb"ID3[\x02-\x04]|\xff[\xf2\xf3\xfa\xfb]")),
-    ("audio/ogg", re.compile(rb"OggS")),
-    ("audio/flac", re.compile(rb"fLaC")),
-    ("application/pdf", re.compile(rb"%PDF-")),
-)
+_MARKUP = "text/html"  # a file of text, in this family
 _BLOCKS: dict[str, Callable[[bytes, str], ImageContent | AudioContent]] = {
     "image": ImageContent.of,
     "audio": AudioContent.of,
@@ -33,7 +22,8 @@ _BLOCKS: dict[str, Callable[[bytes, str], ImageContent | AudioContent]] = {
 
 def sniff(head: bytes) -> str | None:
     """The type of a picture, a sound or a PDF; ``None`` for any other file, whatever its name."""
-    return next((kind for kind, beginning in _BEGINNINGS if beginning.match(head)), None)
+    kind = type_of_bytes(head)
+    return None if kind == _MARKUP else kind
 
 
 def media_type(head: bytes, name: str, *, is_text: bool) -> str:

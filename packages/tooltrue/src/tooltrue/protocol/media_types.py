@@ -15,6 +15,7 @@ _BEGINNINGS = (
     ("audio/wav", re.compile(rb"RIFF....WAVE", re.DOTALL)),
     ("audio/mpeg", re.compile(rb"ID3[\x02-\x04]|\xff[\xe2\xe3\xf2\xf3\xfa\xfb]")),
     ("audio/ogg", re.compile(rb"OggS")),
+    ("audio/flac", re.compile(rb"fLaC")),
     ("application/pdf", re.compile(rb"%PDF-")),
     ("text/html", re.compile(rb"(?:\xef\xbb\xbf)?\s*<[!?A-Za-z]")),
     ("text/html", re.compile(rb"\xff\xfe(?:\s\0)*<\0[!?A-Za-z]\0|\xfe\xff(?:\0\s)*\0<\0[!?A-Za-z]")),
