@@ -91,6 +91,18 @@ def revisions_of_other_tests_are_forgotten() -> Iterator[None]:
     REVISIONS.clear()
 
 
+@pytest.fixture(autouse=True)
+def modules_of_other_tests_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The next test may have another module of that name in a folder of its own."""
+    temporary = str(tmp_path_factory.getbasetemp())
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(temporary):
+            del sys.modules[name]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite-wire", action="store_true", help="write what came into the '<' lines of tests/wire/*.wire"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,14 @@ def test_a_target_of_one_folder_alone_is_refused(target: str, code: str) -> None
     with pytest.raises(ConfigurationError) as raised:
         served_words(target, ())
     assert raised.value.code == code
+
+
+def test_a_module_that_is_loaded_from_the_current_folder_is_no_installed_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(folder))  # as `python -m tooltrue` does
+    __import__("notes")
+    assert sys.modules["notes"].__file__ == str(folder / "notes.py")
+    with pytest.raises(ConfigurationError) as raised:
+        served_words("notes:server", ())
+    assert raised.value.code == "TT4663"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -52,11 +52,23 @@ def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_installed(module: str) -> bool:
-    """Whether the module is found without the current folder: the client starts the server in another one."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+    """Whether the module is found without the current folder: the client starts the server in another one.
+
+    Modules that this process has loaded already are looked for too: they may come from the current folder.
+    """
+    here = os.path.realpath("")
+    places: Sequence[str] | None = [place for place in sys.path if os.path.realpath(place) != here]
+    name = ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        if places is None:  # the part before is a module without parts
+            return False
+        found = (finder.find_spec(name, places) for finder in sys.meta_path)
+        spec = next((each for each in found if each is not None), None)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+    return True
 
 
 def _options_of_serve() -> dict[str, str]:
