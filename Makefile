@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all slow-tests coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
+.PHONY: help setup demo test test-all slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
 	bench-host site client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -40,6 +40,14 @@ slow-tests: setup  ## measure every test, and write the list of the slow ones
 	@PYTHONPATH=tests $(BIN)/python -m support.tiers .slow-tests.xml
 	@rm .slow-tests.xml
 
+# An environment of its own: a line of its site-packages hides the calls of Linux from each of its processes.
+SYSTEM = windows
+without-posix: setup  ## the tests of docs/platforms.md, with what SYSTEM=windows or macos lacks taken away; TESTS="tests/wire -x"
+	@rm -f .without-posix/$(SYSTEM)/lib/*/site-packages/00_tooltrue_without_posix.pth  # uv looks at the system as well
+	@UV_PROJECT_ENVIRONMENT=.without-posix/$(SYSTEM) $(UV) sync --quiet --locked $(if $(filter windows,$(SYSTEM)),--no-install-package uvloop)
+	@$(BIN)/python tests/support/without_posix.py .without-posix/$(SYSTEM) $(SYSTEM)
+	.without-posix/$(SYSTEM)/bin/python -m pytest $(OPTIONS) -m "not slow" $(or $(TESTS),tests/unit tests/wire tests/journeys) $(REPORT)
+
 # A test takes longer while it is traced.
 coverage: setup  ## run the fast tests, and print how many branches they take; COVERAGE="tests/unit" for a part
 	@rm -rf .coverage-data && mkdir .coverage-data
@@ -51,10 +59,12 @@ coverage: setup  ## run the fast tests, and print how many branches they take; C
 stability: setup  ## the suite in random orders, alone and beside busy processes; STABILITY="--runs 5 --busy-runs 2"
 	PYTHONPATH=tests $(BIN)/python -m support.stability $(STABILITY)
 
-lint: setup  ## format, lint, types, import contract
+lint: setup  ## format, lint, types on Linux, macOS and Windows, import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/pyright --project pyrightconfig.darwin.json
+	$(BIN)/pyright --project pyrightconfig.windows.json
 	$(BIN)/pyright --project pyrightconfig.tests.json
 	$(BIN)/lint-imports
 
@@ -117,4 +127,4 @@ schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a che
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .tools .bench .interop .schema-suite .site site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
+	rm -rf .venv .tools .bench .interop .schema-suite .site .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
