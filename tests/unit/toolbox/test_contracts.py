@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access:
     """The listed tools of these families, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()
-    with sqlite3.connect("shop.db") as database:
+    with closing(sqlite3.connect("shop.db")) as database:
         database.execute("CREATE TABLE tea (name TEXT)")
     said: dict[str, tuple[str, ...]] = {}
     for family in families.split(","):

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -284,9 +285,8 @@ def test_an_append_that_fits_the_encoding_is_made(files: Files, root: Path) -> N
 
 
 def database(folder: Path) -> bytes:
-    with sqlite3.connect(folder / "shop.db") as opened:
+    with closing(sqlite3.connect(folder / "shop.db")) as opened:
         opened.execute("CREATE TABLE tea (name TEXT)")
-    opened.close()
     return (folder / "shop.db").read_bytes()
 
 

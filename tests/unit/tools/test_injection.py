@@ -193,6 +193,7 @@ def test_a_transaction_is_rolled_back_by_the_error_of_the_tool() -> None:
 
     asyncio.run(main())
     assert database.execute("select count(*) from notes").fetchone() == (1,)
+    database.close()
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -37,6 +38,7 @@ from tooltrue import (
     Client,
     Context,
     DefinitionError,
+    Depends,
     EmbeddedResource,
     File,
     Form,
@@ -628,9 +630,14 @@ def test_a_generator_runs_on_the_thread_of_its_function() -> None:
     assert threads[0] is not threading.main_thread()
 
 
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as opened:  # refuses any other thread
+        yield opened
+
+
 def test_rows_of_a_database_are_read_where_they_were_asked_for() -> None:
-    def tool() -> Iterable[tuple[int, str]]:
-        return sqlite3.connect(":memory:").execute("SELECT 1, 'a' UNION SELECT 2, 'b'")
+    def tool(rows: Annotated[sqlite3.Connection, Depends(database)]) -> Iterable[tuple[int, str]]:
+        return rows.execute("SELECT 1, 'a' UNION SELECT 2, 'b'")
 
     assert called(serving(tool))["structuredContent"] == [[1, "a"], [2, "b"]]
 

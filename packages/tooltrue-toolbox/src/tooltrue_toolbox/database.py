@@ -2,7 +2,7 @@
 
 The owner of ``sqlite3`` for the internal stores of toolbox families. A transaction is atomic, even when the process is
 killed during it, and committed data survives a power loss. Several processes may use one file: each waits for the
-others for a few seconds. A transaction that exceeds its time is interrupted.
+others for a few seconds. A transaction that exceeds its time is interrupted. A store that is no longer used is closed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue_toolbox.wording import (
@@ -48,8 +49,9 @@ class SqliteStore:
         self._tables = tables
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._disconnect: Callable[[], object] = lambda: None
         self._file: tuple[int, int] | None = None
-        self._ends = 0.0
+        self._deadline = _TransactionDeadline()
 
     def check(self) -> None:
         """``ConfigurationError`` where the file cannot be used."""
@@ -58,9 +60,8 @@ class SqliteStore:
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._disconnect()
+            self._connection = None
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
@@ -81,7 +82,7 @@ class SqliteStore:
                 connection = self._connect()
             except ConfigurationError as error:
                 raise ToolError.of(TOOL_STORE_UNUSABLE, problem=error.facts["problem"]) from error
-            self._ends = time.monotonic() + _SECONDS
+            self._deadline.ends = time.monotonic() + _SECONDS
             try:
                 connection.execute(begin)
                 yield connection
@@ -95,10 +96,12 @@ class SqliteStore:
     def _connect(self) -> sqlite3.Connection:
         try:
             if self._connection is not None and self._file != self._identity():
-                self._connection.close()  # the file was replaced, for example by a backup
+                self._disconnect()  # the file was replaced, for example by a backup
                 self._connection = None
             if self._connection is None:
                 self._connection = self._open()
+                # Not `__del__`: a garbage collection may finalize the connection before the store.
+                self._disconnect = finalize(self, self._connection.close)
         except (sqlite3.Error, OSError) as error:
             place = "memory" if self._path is None else str(self._path)
             raise ConfigurationError.of(TOOL_STORE_PATH_INVALID, place=place, problem=str(error)) from error
@@ -139,10 +142,16 @@ class SqliteStore:
         connection.execute(f"PRAGMA application_id={self._kind}")
         connection.execute("COMMIT")
         connection.execute("PRAGMA synchronous=FULL")
-        connection.set_progress_handler(self._is_late, _INSTRUCTIONS)
+        connection.set_progress_handler(self._deadline.is_late, _INSTRUCTIONS)
 
-    def _is_late(self) -> bool:
-        return self._ends != 0.0 and time.monotonic() > self._ends
+
+class _TransactionDeadline:
+    """The time at which the current transaction has to end. A connection refers to it, and so not to its store."""
+
+    ends = 0.0
+
+    def is_late(self) -> bool:
+        return self.ends != 0.0 and time.monotonic() > self.ends
 
 
 def _undo(connection: sqlite3.Connection) -> None:
