@@ -7,6 +7,7 @@ import contextlib
 import functools
 import sqlite3
 import threading
+import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field, make_dataclass
 from types import GenericAlias
@@ -157,6 +158,9 @@ ALIAS = "login"
 FORGED = ("user", ALIAS, "User", "x-user", "context", "again", "limit", "name", "first")
 """Names that a model might try: that of the parameter, its alias, and those of parameters of its dependencies."""
 
+# What the statement `type User = …` makes, from Python 3.12 on.
+NewestAlias: Any = getattr(typing, "TypeAliasType", TypeAliasType)
+
 PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated": lambda d: (Annotated[str, d], MISSING),
     "annotated, with words": lambda d: (Annotated[str, "the user", d], MISSING),
@@ -168,6 +172,7 @@ PROVIDED: dict[str, Callable[[Depends], Written]] = {
     "annotated, with an alias": lambda d: (Annotated[str, pydantic.Field(alias=ALIAS), d], MISSING),
     "aliased default": lambda d: (Annotated[str, pydantic.Field(alias=ALIAS)], d),
     "alias": lambda d: (TypeAliasType("User", Annotated[str, d]), MISSING),  # pyright: ignore[reportGeneralTypeIssues]
+    "alias of the statement": lambda d: (NewestAlias("User", Annotated[str, d]), MISSING),
     "default": lambda d: (str, d),
     "optional default": lambda d: (str | None, d),
     "default without a type": lambda d: (MISSING, d),

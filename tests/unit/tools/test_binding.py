@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import enum
 import functools
+import operator
 from collections.abc import Awaitable
 from typing import Annotated, Any, Literal
 
@@ -410,6 +411,8 @@ def of_builtin(a: Annotated[dict[str, int], Depends(dict)]) -> int:
         (keywords, {}, "TT3002", "name each parameter"),
         (missing, {}, "TT3003", "module level"),
         (set[str]().add, {}, "TT3036", "wrap it"),
+        (list[str]().append, {}, "TT3036", "wrap it"),
+        (operator.itemgetter("a"), {"name": "a"}, "TT3036", "wrap it"),
         (two_contexts, {}, "TT3004", "only one parameter"),
         (untyped, {}, "TT3005", "a: str"),
         (shapeless, {}, "TT3038", "Depends"),

@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from tooltrue._internal.signatures import signature_of
 from tooltrue.crashes import last_place, traced
 from tooltrue.errors import ConfigurationError, DefinitionError, TooltrueError
 from tooltrue.server.wording import (
@@ -28,6 +29,7 @@ from tooltrue.server.wording import (
     LIFESPAN_START_FAILED,
 )
 from tooltrue.tools.lifespan_values import LifespanNeed, LifespanValues, class_of, type_name
+from tooltrue.tools.type_aliases import unaliased
 from tooltrue.tools.wording import LIFESPAN_NOT_ENTERED, LIFESPAN_TYPE_AMBIGUOUS, LIFESPAN_TYPE_NOT_YIELDED
 from tooltrue.wording import coded_sentence, names_or_none
 
@@ -246,7 +248,7 @@ def _shown(function: Any) -> str:
 
 def _takes_one(function: Callable[..., Any]) -> bool:
     try:
-        inspect.signature(function).bind(None)
+        signature_of(function).bind(None)
     except (TypeError, ValueError):
         return False
     return True
@@ -258,7 +260,7 @@ _YIELDING = (AsyncIterator, AsyncGenerator, AsyncIterable, AbstractAsyncContextM
 def _type_yielded_by(function: Any) -> Any:
     """Return the type that a lifespan declares to yield, ``_UNKNOWN`` if it declares none."""
     with contextlib.suppress(Exception):  # an annotation that cannot be read declares nothing
-        returns = get_type_hints(inspect.unwrap(function)).get("return")
+        returns = unaliased(get_type_hints(inspect.unwrap(function)).get("return"))
         if get_origin(returns) in _YIELDING:
             return get_args(returns)[0]
     return _UNKNOWN

@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from tooltrue._internal.signatures import signature_of
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.route_requests import BodyNotJson, RouteRequest, respond
 from tooltrue.server.wording import (
@@ -87,7 +88,7 @@ def _arity(endpoint: object) -> int | None:
     if not callable(endpoint):
         return None
     try:
-        signature = inspect.signature(endpoint)
+        signature = signature_of(endpoint)
     except (TypeError, ValueError):
         return None
     for number in (_HANDLER, _ASGI):

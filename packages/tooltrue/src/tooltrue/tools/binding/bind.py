@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from tooltrue._internal.signatures import signature_of
 from tooltrue.errors import DefinitionError, InvalidResult
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.protocol import types as wire
@@ -422,7 +423,8 @@ def _takes_context(handler: Callable[..., Any]) -> bool:
     """
     refuse_dependencies(handler)
     count = len(required(handler))
-    named = "context" in inspect.signature(handler).parameters
-    if count > 2 or not inspect.signature(handler).parameters:
+    parameters = signature_of(handler).parameters
+    named = "context" in parameters
+    if count > 2 or not parameters:
         raise DefinitionError.of(RAW_HANDLER_SIGNATURE_INVALID)
     return count == 2 or named

@@ -10,13 +10,13 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from typing_extensions import TypeAliasType
-
+from tooltrue._internal.signatures import signature_of
 from tooltrue.errors import DefinitionError
 from tooltrue.protocol.types import Value
 from tooltrue.tools.advice import CONTEXT_NAMES
 from tooltrue.tools.binding.tool_options import Depends, Header, Lifespan
 from tooltrue.tools.docstrings import read_docstring
+from tooltrue.tools.type_aliases import unaliased
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.tools.wording import (
     CONTEXT_WITHOUT_TYPE,
@@ -51,6 +51,14 @@ __all__ = [
 
 MISSING = inspect.Parameter.empty
 _PLAIN_ORIGINS = (dict, list, Union, types.UnionType, Literal)
+# Each version of Python knows the parameters of more of them, but their types of none.
+_BUILTINS = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+)
 _NO_ITERATORS = (MISSING, None, type(None), str, int, float, bool, dict, list, Any)
 
 
@@ -110,6 +118,8 @@ def read_signature(function: Callable[..., Any], *, collects: bool = False) -> S
     provided: dict[str, Provided] = {}
     declared = parameters_of(function)
     _check_bound(function, declared)
+    if declared and isinstance(target, _BUILTINS):
+        raise DefinitionError.of(SIGNATURE_UNREADABLE, problem=repr(target))
     for parameter in declared:
         annotation = hints.get(parameter.name, MISSING)
         if (provision := provided_by(parameter, annotation)) is not None:
@@ -151,7 +161,7 @@ def plain(function: Any) -> Callable[..., Any]:
 
 def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters.values())
+        return list(signature_of(function).parameters.values())
     except (ValueError, TypeError) as error:  # a builtin without a signature
         raise DefinitionError.of(SIGNATURE_UNREADABLE, problem=str(error)) from None
 
@@ -170,7 +180,8 @@ def _documented(function: Any) -> Any:
 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return get_type_hints(target, include_extras=True)
+        hints = get_type_hints(target, include_extras=True)
+        return {name: unaliased(hint) for name, hint in hints.items()}
     except (NameError, TypeError) as error:
         raise DefinitionError.of(TYPE_ANNOTATION_UNREADABLE, problem=str(error)) from None
 
@@ -232,9 +243,7 @@ def provided_by(parameter: inspect.Parameter, annotation: Any) -> Provided | Non
 
 
 def _bare(annotation: Any) -> Any:
-    """Return the type of an annotation without its metadata, behind aliases and in each option of a union."""
-    if isinstance(annotation, TypeAliasType):
-        return _bare(annotation.__value__)
+    """Return the type of an annotation without its metadata, and of each option of a union."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     options = _options(annotation)
@@ -254,9 +263,7 @@ def _defaults(default: Any) -> tuple[Any, ...]:
 
 
 def _metadata(annotation: Any) -> list[Any]:
-    """Return the metadata of an annotation, behind aliases and in each option of a union."""
-    if isinstance(annotation, TypeAliasType):
-        return _metadata(annotation.__value__)
+    """Return the metadata of an annotation, and of each option of a union."""
     if get_origin(annotation) is Annotated:
         inner, *items = get_args(annotation)
         return [part for item in items for part in (item, *_defaults_of_field(item))] + _metadata(inner)
