@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
+.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
 	bench-host site client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
@@ -34,6 +34,12 @@ test: setup  ## nine tenths of the tests: all that are fast; in JOBS processes (
 
 test-all: setup  ## every test; JUNIT=FILE writes a report, as it does for make test
 	$(PYTEST) $(REPORT)
+
+OTHER = .venvs/$(subst /,-,$(PYTHON))
+
+test-on: $(filter $(OWN_UV),$(UV))  ## every test on another Python, in an environment of its own: PYTHON=3.13 TESTS="tests/unit"
+	UV_PROJECT_ENVIRONMENT=$(OTHER) $(UV) sync --quiet --locked --python $(PYTHON)
+	$(OTHER)/bin/python -m pytest $(OPTIONS) $(REPORT) $(TESTS)
 
 slow-tests: setup  ## measure every test, and write the list of the slow ones
 	$(PYTEST) --junitxml=.slow-tests.xml
@@ -127,4 +133,4 @@ schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a che
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .tools .bench .interop .schema-suite .site .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
+	rm -rf .venv .venvs .tools .bench .interop .schema-suite .site .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
