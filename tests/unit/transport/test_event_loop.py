@@ -14,14 +14,16 @@ from support.serving import Process, started
 pytestmark = pytest.mark.process
 
 WITHOUT_UVLOOP = "import sys; sys.modules['uvloop'] = None\n"
+# Python 3.14 deprecates policies, and 3.16 has none.
 POLICY = """
-import asyncio
-class Policy(asyncio.DefaultEventLoopPolicy):
-    def new_event_loop(self):
-        return Loop()
+import asyncio, warnings
 class Loop(asyncio.SelectorEventLoop):
     pass
-asyncio.set_event_loop_policy(Policy())
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    class Policy(asyncio.DefaultEventLoopPolicy):
+        def new_event_loop(self):
+            return Loop()
+    asyncio.set_event_loop_policy(Policy())
 """
 SERVER = """
 import asyncio, sys
