@@ -236,6 +236,20 @@ def test_a_commit_that_outlasts_its_time_may_have_been_made_and_that_is_told(fre
     assert Shown(url).orders() == []
 
 
+def test_a_connection_that_meets_a_lock_is_closed(fresh_shop: FreshShop):
+    url = fresh_shop("sqlite")
+    file = url.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
+            engine_of(url, WRITES, replace(PATIENT, lock_seconds=0)).open(writes=True)
+    connections = [frame.locals["db"] for frame in caught.traceback if "db" in frame.locals]
+    assert connections
+    for connection in connections:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_a_call_is_given_up_also_while_the_engine_is_slow_to_stop_others(fresh_shop: FreshShop):
     clock, working, stopping = StoppedClock(), threading.Semaphore(0), threading.Semaphore(0)
     may_end, has_ended = threading.Event(), threading.Event()

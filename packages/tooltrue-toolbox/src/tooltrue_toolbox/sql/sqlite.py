@@ -78,7 +78,11 @@ class Sqlite:
         db = sqlite3.connect(
             name, uri=True, timeout=self._limits.lock_seconds, isolation_level=None, check_same_thread=False
         )
-        return _SqliteSession(db, self._access, self._limits, writes=writes)
+        try:
+            return _SqliteSession(db, self._access, self._limits, writes=writes)
+        except BaseException:
+            db.close()
+            raise
 
     def tool_error(self, error: Exception) -> ToolError | None:
         if isinstance(error, OverflowError):  # a parameter of more than 64 bits
