@@ -372,6 +372,8 @@ def cancelled_on_stdio(size: float) -> Sequence[Figure]:
         cancel(server, 200)
         before = server.reading()
         cancel(server, number)
+        # A cancelled handler ends one turn of the loop later, and a call may have begun by then.
+        within(lambda: (state := server.state())["begun"] == state["cancelled"])
         state = server.state()
         return [
             up_to("handlers running", state["begun"] - state["cancelled"], 0, ""),
