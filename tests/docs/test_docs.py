@@ -103,7 +103,8 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses and pydantic look types up
     for block in blocks_of(page):
         if block.language == "python" and not block.comment.startswith(NOT_HERE):
-            code = compile("\n" * block.line + block.text, str(page), "exec")  # so that a failure names its line
+            # The empty lines are there so that a failure names its line. Annotations are evaluated as a reader's are.
+            code = compile("\n" * block.line + block.text, str(page), "exec", dont_inherit=True)
             exec(code, vars(module))  # noqa: S102 - the purpose of this test is to run the code of a page
 
 
