@@ -12,10 +12,12 @@ import mimetypes
 import os
 import stat
 from collections.abc import Generator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
+from tooltrue._internal.platform.confined_open import open_beneath, parts_beneath
+from tooltrue._internal.platform.nonblocking_open import open_without_waiting
 from tooltrue.errors import InvalidResult
 from tooltrue.protocol.media_types import OTHER_NAMES, type_of_bytes
 from tooltrue.protocol.types import (
@@ -32,7 +34,6 @@ from tooltrue.tools.foreign_types import kind_of
 from tooltrue.tools.wording import (
     CONTENT_FILE_TOO_LARGE,
     LABEL_MEDIA_NEITHER_FILE,
-    LABEL_MEDIA_NO_ROOT,
     LABEL_MEDIA_OUTSIDE_ROOT,
     MEDIA_FILE_UNREADABLE,
     MEDIA_NOT_SAVED,
@@ -157,8 +158,7 @@ class MediaContent:
 
     @contextlib.contextmanager
     def _opened(self, path: str) -> Generator[int]:
-        # A pipe without a writer, or a device, must not hold up the thread.
-        file = os.open(path, _READ) if self._root is None else self._open_below(os.fspath(self._root), path)
+        file = open_without_waiting(path) if self._root is None else self._open_below(os.fspath(self._root), path)
         try:
             yield file
         finally:
@@ -166,20 +166,10 @@ class MediaContent:
 
     def _open_below(self, root: str, path: str) -> int:
         """Open a path of ``root`` part by part: no part is a symbolic link or leads upward."""
-        if os.open not in os.supports_dir_fd:
-            raise self._unreadable(Worded(LABEL_MEDIA_NO_ROOT, {}))
-        parts = PurePosixPath(path).parts
-        if not parts or PurePosixPath(path).is_absolute() or ".." in parts:
+        parts = parts_beneath(path)
+        if parts is None:
             raise self._unreadable(Worded(LABEL_MEDIA_OUTSIDE_ROOT, {}))
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            for part in parts[:-1]:
-                inner = os.open(part, _READ | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-                os.close(folder)
-                folder = inner
-            return os.open(parts[-1], _READ | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            os.close(folder)
+        return open_beneath(root, parts)
 
     def _declared_type(self) -> str | None:
         """Return the type that the format, or else the suffix of the path, stands for."""
@@ -201,7 +191,6 @@ class MediaContent:
 
 
 _SVG = "image/svg+xml"
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def _type_of_format(format: str) -> str:

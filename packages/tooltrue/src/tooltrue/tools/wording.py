@@ -522,11 +522,6 @@ LABEL_MEDIA_OUTSIDE_ROOT: Final = message(
     "it is no path within root",
     "它不是 root 之内的路径",
 )
-LABEL_MEDIA_NO_ROOT: Final = message(
-    "TT3469",
-    "root= is not available on this platform",
-    "此平台不支持 root=",
-)
 TABLE_OF_NO_FRAME: Final = message(
     "TT3470",
     "Table takes a data frame of pandas, polars or pyarrow, not {type}",
