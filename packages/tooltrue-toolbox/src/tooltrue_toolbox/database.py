@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from weakref import finalize
 
+from tooltrue._internal.platform.private_files import ensure_private_file
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue_toolbox.wording import (
     TOOL_STORE_LOCK_TIMEOUT,
@@ -110,7 +111,7 @@ class SqliteStore:
     def _open(self) -> sqlite3.Connection:
         if self._path is not None:
             # For its owner alone; SQLite gives the files beside it the same mode.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            ensure_private_file(self._path)
             self._file = self._identity()
         connection = sqlite3.connect(
             self._path or ":memory:", timeout=_PATIENCE, isolation_level=None, check_same_thread=False

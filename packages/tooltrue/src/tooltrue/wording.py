@@ -180,6 +180,11 @@ REASON_LARGER_THAN: Final = message(
     "it is larger than {limit} bytes",
     "它超过 {limit} 字节",
 )
+REASON_FILE_IN_USE: Final = message(
+    "TT4710",
+    "another program has it open, or this user may not change it; close that program and try again",
+    "另一个程序正在使用它，或当前用户无权更改；请关闭该程序后重试",
+)
 REASON_FILE_NOT_FOUND: Final = message(
     "TT4030",
     "there is no such file",

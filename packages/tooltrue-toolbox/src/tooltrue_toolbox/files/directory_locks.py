@@ -10,7 +10,7 @@ import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
-from tooltrue._internal.file_lock import locked
+from tooltrue._internal.platform.file_locks import lock_within
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.files.wording import DIRECTORY_LOCK_TIMEOUT
 from tooltrue_toolbox.rooted_paths import Spot
@@ -26,7 +26,7 @@ def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
         # In a fixed order, so that two moves cannot deadlock; and each directory once.
         for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
             with suppress(OSError):
-                if not locked(fd, seconds):
+                if not lock_within(fd, seconds):
                     raise ToolError.of(DIRECTORY_LOCK_TIMEOUT, path=spot.display_path, seconds=seconds)
         yield
 

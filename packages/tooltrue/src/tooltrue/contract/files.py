@@ -8,10 +8,12 @@ import secrets
 from collections.abc import Generator
 from pathlib import Path
 
-from tooltrue._internal.file_lock import locked
+from tooltrue._internal.platform.file_locks import folder_lock
+from tooltrue._internal.platform.file_replacement import FileInUse, replace_file
+from tooltrue._internal.platform.private_files import create_beside
 from tooltrue.contract.wording import FILE_NOT_WRITABLE, REASON_FOLDER_LOCKED
 from tooltrue.errors import ConfigurationError
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_FILE_IN_USE, Worded
 
 __all__ = ["alone", "write_whole"]
 
@@ -26,12 +28,10 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
     ``ConfigurationError`` if other processes hold it for longer than ``seconds``. If the folder cannot be locked, the
     block runs without a lock.
     """
-    with contextlib.ExitStack() as opened:
+    with contextlib.ExitStack() as held:
         # A kernel lock on the folder, since the file itself is replaced; no lock file is left behind.
         with contextlib.suppress(OSError):
-            folder = os.open(os.path.dirname(os.path.realpath(file)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            opened.callback(os.close, folder)
-            if not locked(folder, seconds):
+            if not held.enter_context(folder_lock(os.path.dirname(os.path.realpath(file)), seconds)):
                 problem = Worded(REASON_FOLDER_LOCKED, {"seconds": seconds})
                 raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=problem)
         yield
@@ -39,40 +39,29 @@ def alone(file: Path, *, seconds: float = _ALONE_SECONDS) -> Generator[None]:
 
 def write_whole(file: Path, text: str, mode: int = 0o666) -> None:
     """Replace a file atomically: readers see the old content or the new. An existing file keeps its mode and, where
-    permitted, its owner. ``mode``, less the umask, applies to a new file.
+    permitted, its owner. ``mode``, less the umask, applies to a new file;
+    0o600 is for the owner alone, on every system.
 
     A symbolic link is followed and its target replaced. A path that is not a regular file, such as a pipe or
     ``/dev/stdout``, is written to directly. ``ConfigurationError`` if the file cannot be written.
     """
     try:
         if file.exists() and not file.is_file():
-            file.write_text(text, "utf-8")
+            file.write_text(text, "utf-8", newline="")
             return
         file = Path(os.path.realpath(file))
         temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-        before = None
-        with contextlib.suppress(FileNotFoundError):
-            before = file.stat()
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if before else mode)
+        handle = create_beside(temporary, file, mode)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
-                if before is not None:
-                    _make_like(handle, before)
                 opened.write(text)
                 opened.flush()
                 os.fsync(opened.fileno())
-            os.replace(temporary, file)
+            replace_file(temporary, file)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from None
-
-
-def _make_like(handle: int, before: os.stat_result) -> None:
-    """Copy owner and mode, as far as permissions and the file system allow."""
-    with contextlib.suppress(OSError):
-        os.fchown(handle, before.st_uid, before.st_gid)
-    with contextlib.suppress(OSError):
-        os.fchmod(handle, before.st_mode & 0o777)
+        problem = Worded(REASON_FILE_IN_USE, {}) if isinstance(error, FileInUse) else error.strerror
+        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=problem) from None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
 from tooltrue.contract.digests import digest
 from tooltrue.contract.files import alone, write_whole
@@ -138,7 +139,7 @@ class Launches:
 
     def _make_folder(self) -> None:
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self.file.parent)
         except OSError as error:
             raise ConfigurationError.of(FILE_NOT_WRITABLE, file=self.file, problem=error.strerror) from None
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tooltrue._internal.platform.file_replacement import remove_file
+from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.client.client import Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
@@ -174,14 +176,14 @@ class Pin:
 
     def _wait(self, contract: Contract | None) -> None:
         if contract is None:
-            self.waiting.unlink(missing_ok=True)
+            remove_file(self.waiting)
         else:
             self._write(self.waiting, contract)
 
     def _write(self, file: Path, contract: Contract) -> None:
         """``StateError`` where the file cannot be written. That may pass: a full disk does not make the pin invalid."""
         try:
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(file.parent)
             write(file, Lock(contract, self.server), mode=0o600)
         except OSError as error:
             raise StateError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from error

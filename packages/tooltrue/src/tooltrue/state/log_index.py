@@ -23,6 +23,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from tooltrue._internal.platform.private_files import is_private, open_private_file
 from tooltrue.state.log import LOWEST, Entry, Log, Mark
 
 __all__ = ["MEMBERS", "Candidates", "LogIndex"]
@@ -222,10 +223,11 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    handle = open_private_file(path)
     with os.fdopen(handle, "rb") as file:
-        status, header = os.fstat(handle), file.read(72)
-    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        is_ours = stat.S_ISREG(os.fstat(handle).st_mode) and is_private(handle)
+        header = file.read(72)
+    if not is_ours:
         raise PermissionError("it does not belong to this user alone")
     if not header:
         return

@@ -7,6 +7,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from tooltrue._internal.platform.private_files import create_private_file, move_new
+
 __all__ = ["write_new"]
 
 
@@ -14,12 +16,11 @@ def write_new(path: Path, text: str) -> None:
     """Create a file for its owner alone. FileExistsError if it exists; after any other OSError there is no file."""
     made = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w") as file:
+        with os.fdopen(create_private_file(made), "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.link(made, path)
+        move_new(made, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(made)

@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
+from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.errors import ConfigurationError
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log, Mark
 from tooltrue.state.new_file import write_new
@@ -103,7 +104,7 @@ def signing_key(path: Path, *, make: bool) -> bytes | None:
         if not path.exists():
             if not make:
                 return None
-            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             with contextlib.suppress(FileExistsError):  # another process has just created it
                 write_new(path, secrets.token_hex(32) + "\n")
         key = path.read_bytes().strip()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tooltrue._internal.lazy_pattern import LazyPattern
+from tooltrue._internal.platform.private_files import make_private_folder, open_private_log
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import Log, Mark
@@ -51,8 +52,8 @@ class FileSeal:
 
     def keep(self, mark: Mark) -> None:
         try:
-            self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_private_folder(self._path.parent)
+            file = open_private_log(self._path)
             try:
                 _add(file, f"{mark.position} {mark.hash}\n".encode())
             finally:
@@ -62,9 +63,10 @@ class FileSeal:
 
 
 def _add(file: int, line: bytes) -> None:
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":  # the previous line was cut short
-        line = b"\n" + line
+    if os.fstat(file).st_size:
+        os.lseek(file, -1, os.SEEK_END)
+        if os.read(file, 1) != b"\n":  # the previous line was cut short
+            line = b"\n" + line
     if os.write(file, line) < len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # the usual cause of a partial write
 

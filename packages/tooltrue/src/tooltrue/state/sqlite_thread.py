@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tooltrue._internal.platform.private_files import ensure_private_file, make_private_folder
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.protocol.types import Value
 from tooltrue.state.store_thread import StoreThread, Work
@@ -100,11 +100,11 @@ def _connect(path: Path, settings: SqliteSettings) -> sqlite3.Connection:
 def _create(path: Path) -> None:
     """Create the file, and missing folders, for their owner alone. Existing ones stay unchanged.
 
-    SQLite gives its auxiliary files the mode of this one.
+    SQLite gives its auxiliary files the mode of this one; on Windows they have the rights of the folder.
     """
     for folder in reversed([folder for folder in path.parents if not folder.exists()]):
-        folder.mkdir(0o700, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        make_private_folder(folder)
+    ensure_private_file(path)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, settings: SqliteSettings) -> None:

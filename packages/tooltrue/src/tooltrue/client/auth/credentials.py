@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from tooltrue._internal.platform.file_locks import try_lock
+from tooltrue._internal.platform.file_replacement import FileInUse, remove_file, replace_file
+from tooltrue._internal.platform.private_files import (
+    create_private_file,
+    is_private,
+    make_private_folder,
+    open_private_file,
+    read_private_file,
+    restrict_folder,
+)
 from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE, REASON_OTHERS_HAVE_ACCESS
 from tooltrue.errors import StateError
 from tooltrue.state.places import state_folder
-from tooltrue.wording import Worded
+from tooltrue.wording import REASON_FILE_IN_USE, Worded
 
 __all__ = ["Credentials", "InFiles", "InMemory"]
 
@@ -72,10 +81,9 @@ class InFiles:
 
     def _read(self, key: str) -> str | None:
         with self._state_errors(), contextlib.suppress(FileNotFoundError):
-            number = os.open(self._place(key), os.O_RDONLY | os.O_NOFOLLOW)
+            number = read_private_file(self._place(key))
             with open(number, encoding="utf-8") as file:
-                status = os.fstat(number)
-                if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+                if not is_private(number):
                     raise StateError.of(
                         CREDENTIAL_STORE_UNUSABLE,
                         place=str(self._place(key)),
@@ -87,27 +95,28 @@ class InFiles:
     def _write(self, key: str, text: str | None) -> None:
         with self._state_errors():
             if text is None:
-                self._place(key).unlink(missing_ok=True)
+                remove_file(self._place(key))
                 return
             self._make_folder()
-            number, name = tempfile.mkstemp(dir=self._folder)  # with 0600, whatever the umask
+            made = self._folder / f".{secrets.token_hex(8)}"
+            number = create_private_file(made)
             try:
-                with open(number, "w", encoding="utf-8") as file:
+                with open(number, "w", encoding="utf-8", newline="") as file:
                     file.write(text)
                     file.flush()
                     os.fsync(number)
-                os.replace(name, self._place(key))
+                replace_file(made, self._place(key))
             except BaseException:
-                Path(name).unlink(missing_ok=True)
+                made.unlink(missing_ok=True)
                 raise
 
     @contextlib.asynccontextmanager
     async def alone(self, key: str) -> AsyncGenerator[None]:
         with self._state_errors():
             self._make_folder()
-            number = os.open(self._place(key).with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            number = open_private_file(self._place(key).with_suffix(".lock"))
         try:
-            while not _locked(number):  # noqa: ASYNC110 - another process releases it, without a signal
+            while not try_lock(number):  # noqa: ASYNC110 - another process releases it, without a signal
                 await asyncio.sleep(_POLL_SECONDS)
             yield
         finally:
@@ -117,22 +126,14 @@ class InFiles:
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
     def _make_folder(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._folder.stat().st_mode & 0o077:
-            self._folder.chmod(0o700)
+        make_private_folder(self._folder)
+        restrict_folder(self._folder)
 
     @contextlib.contextmanager
     def _state_errors(self) -> Generator[None]:
         try:
             yield
         except OSError as error:
-            problem = error.strerror or type(error).__name__
+            in_use = Worded(REASON_FILE_IN_USE, {}) if isinstance(error, FileInUse) else None
+            problem = in_use or error.strerror or type(error).__name__
             raise StateError.of(CREDENTIAL_STORE_UNUSABLE, place=str(self._folder), problem=problem) from None
-
-
-def _locked(number: int) -> bool:
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

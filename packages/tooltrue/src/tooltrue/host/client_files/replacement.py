@@ -18,6 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from tooltrue._internal.platform.file_replacement import FileInUse, remove_file
+from tooltrue._internal.platform.nonblocking_open import open_without_waiting
+from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.contract.files import alone, write_whole
 from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError
@@ -27,7 +30,7 @@ from tooltrue.host.wording import (
     REASON_LINK_LEADS_OUTSIDE,
     REASON_NOT_A_FILE,
 )
-from tooltrue.wording import REASON_LARGER_THAN, REASON_NOT_UTF8, Worded
+from tooltrue.wording import REASON_FILE_IN_USE, REASON_LARGER_THAN, REASON_NOT_UTF8, Worded
 
 __all__ = [
     "Backup",
@@ -119,7 +122,7 @@ def _text_of(file: Path, shown: Path | None = None) -> str | None:
 
 def _data_of(file: Path) -> bytes | None:
     """The beginning of a file; None if it is a pipe, a folder or a device."""
-    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not hold it up
+    handle = open_without_waiting(file)
     with contextlib.ExitStack() as closing:
         closing.callback(os.close, handle)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -155,7 +158,7 @@ def replace(change: Replacement, *, clock: Callable[[], float] = time.time, keep
 
 def _make_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
     except OSError as error:
         raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(path), problem=error.strerror) from None
 
@@ -179,9 +182,10 @@ def _mode(path: Path) -> int:
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink(missing_ok=True)
+        remove_file(path)
     except OSError as error:
-        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(path), problem=error.strerror) from None
+        problem = Worded(REASON_FILE_IN_USE, {}) if isinstance(error, FileInUse) else error.strerror
+        raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(path), problem=problem) from None
 
 
 def backups_of(path: Path) -> list[Backup]:
