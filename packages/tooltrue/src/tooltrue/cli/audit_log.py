@@ -30,7 +30,7 @@ from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.log_index import LogIndex
-from tooltrue.state.places import audit_file, beside, state_folder
+from tooltrue.state.places import audit_file, beside, sqlite_url, state_folder
 from tooltrue.state.urls import open_log
 from tooltrue.wording import Worded, names_or_none, sentence
 
@@ -90,7 +90,7 @@ class Which:
 
 def place_of(server: str) -> str:
     """The URL of the default log of a server of this name."""
-    return f"sqlite://{audit_file(server)}"
+    return sqlite_url(audit_file(server))
 
 
 def _only(*, newest: bool) -> str:
@@ -98,7 +98,7 @@ def _only(*, newest: bool) -> str:
     if not paths or (len(paths) > 1 and not newest):
         raise ConfigurationError.of(AUDIT_LOG_REQUIRED, known=_log_names())
     if len(paths) == 1:
-        return f"sqlite://{paths[0]}"
+        return sqlite_url(paths[0])
     *others, last = sorted(paths, key=lambda path: asyncio.run(_last_record_time(path)))
     other_names = ", ".join(path.stem for path in reversed(others))
     tell(
@@ -106,13 +106,13 @@ def _only(*, newest: bool) -> str:
         fg="yellow",
         err=True,
     )
-    return f"sqlite://{last}"
+    return sqlite_url(last)
 
 
 async def _last_record_time(path: Path) -> str:
     """The time of the last record in a log. The file's own time is no substitute: reading a log may change it too."""
     with contextlib.suppress(ConfigurationError, StateError):
-        async with open_log(f"sqlite://{path}") as log:
+        async with open_log(sqlite_url(path)) as log:
             for entry in await log.read((await log.head()).position - 1, 1):
                 return str(record_of(entry).get("at", ""))
     return ""

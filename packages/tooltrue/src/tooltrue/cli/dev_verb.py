@@ -41,6 +41,7 @@ from tooltrue.contract.lock import Lock
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.server.sealed_tokens import new_key
+from tooltrue.state.places import sqlite_url
 from tooltrue.transport import http_runner, processes
 from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, sentence
 
@@ -97,7 +98,7 @@ def command(
             report=-1,
             parent=os.getpid(),
             hosts=http_runner.hosts_of(address),
-            state=f"sqlite://{Path(state) / 'state.db'}",
+            state=sqlite_url(Path(state) / "state.db"),
             keys=(base64.b64encode(new_key()).decode(),),
             language=current_language(),
         )

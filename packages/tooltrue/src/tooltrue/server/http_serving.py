@@ -26,7 +26,7 @@ from tooltrue.server.wording import (
     SHARED_STATE_FOLDER_MISSING,
     SSE_REQUIRES_SINGLE_WORKER,
 )
-from tooltrue.state.places import without_password
+from tooltrue.state.places import sqlite_url, without_password
 from tooltrue.state.urls import is_across_machines, open_facts
 from tooltrue.transport import http_runner
 from tooltrue.transport.connection_limit import ConnectionLimit
@@ -130,7 +130,7 @@ def _shared_state(url: str | None, workers: int) -> Generator[str]:
         yield url or "memory:"
         return
     with _folder() as folder:
-        yield f"sqlite://{Path(folder) / 'state.db'}"
+        yield sqlite_url(Path(folder) / "state.db")
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

@@ -1,21 +1,21 @@
-"""The location of this user's state, by the XDG base directory specification."""
+"""The location of this user's state, and the URLs of its files."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
-from urllib.parse import unquote
 
-__all__ = ["audit_file", "beside", "state_folder", "without_password"]
+from tooltrue._internal.platform.file_names import stays_itself
+from tooltrue._internal.platform.file_urls import path_from_url, path_in_url
+from tooltrue._internal.platform.folders import state_folder_of
+
+__all__ = ["audit_file", "beside", "sqlite_url", "state_folder", "without_password"]
 
 
 def state_folder() -> Path:
-    """``$XDG_STATE_HOME/tooltrue``, by default below ``~/.local/state``. It need not exist."""
-    # The specification requires a relative path to be ignored.
-    home = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (home if home.is_absolute() else Path("~/.local/state").expanduser()) / "tooltrue"
+    """``$XDG_STATE_HOME/tooltrue``, by default in the folder that the system has for state. It need not exist."""
+    return state_folder_of("tooltrue")
 
 
 def audit_file(server: str) -> Path:
@@ -28,15 +28,20 @@ def _file_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:80]
     return (
         plain
-        if plain == name and plain
+        if plain == name and plain and stays_itself(plain)
         else f"{plain}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:12]}"
     )
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a store in this file."""
+    return f"sqlite://{path_in_url(path)}"
 
 
 def beside(url: str, ending: str) -> str:
     """The path of an ``sqlite:`` URL's file with another ending appended; an empty string for other URLs."""
     scheme, _, path = url.partition(":")
-    return f"{Path(unquote(path.removeprefix('//'))).expanduser()}{ending}" if scheme == "sqlite" else ""
+    return f"{path_from_url(path.removeprefix('//'))}{ending}" if scheme == "sqlite" else ""
 
 
 def without_password(url: str) -> str:

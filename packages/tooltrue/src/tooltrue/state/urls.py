@@ -1,7 +1,7 @@
 """The store for each URL. Only code that reads settings imports this; a backend's package is loaded for its URL.
 
 ``memory:``           this process alone
-``sqlite:///a/b.db``  an absolute path
+``sqlite:///a/b.db``  an absolute path; ``sqlite:///C:/a/b.db`` on Windows
 ``sqlite:a/b.db``     a path from the working directory, or from home with ``~/``
 ``postgresql://…``    a log, for any machine: as psycopg accepts it, ``postgresql://user:password@host:port/database``
 ``redis://host/0``    facts on Redis (``rediss``: with TLS) or Valkey (``valkey``, ``valkeys``), for any machine
@@ -14,8 +14,9 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+from tooltrue._internal.platform.file_urls import path_from_url
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import required
 from tooltrue.state.facts import Facts, MemoryFacts
@@ -93,7 +94,7 @@ def _is_local(parts: SplitResult) -> bool:
 
 
 def _file(parts: SplitResult) -> Path:
-    return Path(unquote(parts.path)).expanduser()
+    return path_from_url(parts.path)
 
 
 def _redis_facts(parts: SplitResult) -> AbstractAsyncContextManager[Facts] | None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.log import Log, MemoryLog
-from tooltrue.state.places import audit_file, beside, without_password
+from tooltrue.state.places import audit_file, beside, sqlite_url, without_password
 from tooltrue.wording import SETTING_INVALID, alternatives
 
 __all__ = ["Audit", "OnFailure"]
@@ -52,7 +52,7 @@ class Audit(Value, frozen=True):
 
     def at(self, server: str) -> Audit:
         """Return these settings for a server of this name, with a file of its own if ``to`` is not set."""
-        return replaced(self, to=f"sqlite://{audit_file(server)}", is_default=True) if self.to is None else self
+        return replaced(self, to=sqlite_url(audit_file(server)), is_default=True) if self.to is None else self
 
     def with_overrides(self, *, on: bool | None = None, to: str | None = None, **others: Any) -> Audit:
         """Return these settings with the operator's overrides. Setting ``to`` turns recording on, unless ``on`` is

@@ -18,7 +18,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import quote
 
 from tooltrue.contract.digests import digest
 from tooltrue.errors import ConfigurationError, ToolError
@@ -27,7 +26,7 @@ from tooltrue.policy.wording import APPROVAL_PATTERN_MISMATCH, TOO_MANY_PENDING_
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.facts import Values
-from tooltrue.state.places import state_folder
+from tooltrue.state.places import sqlite_url, state_folder
 
 __all__ = [
     "MAX_TICKETS",
@@ -55,7 +54,7 @@ _RUNNING_SECONDS = 900.0  # a process that was killed meanwhile reports no end
 
 def approvals_url(store: str | None = None) -> str:
     """Return the URL of the approvals: ``store``, ``$TOOLTRUE_APPROVALS``, or a file in the user's state folder."""
-    default = "sqlite://" + quote(str(state_folder() / "tooltrue-approvals.db"))
+    default = sqlite_url(state_folder() / "tooltrue-approvals.db")
     return store or os.environ.get("TOOLTRUE_APPROVALS") or default
 
 
