@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,11 +64,8 @@ def _bytes(file: Path) -> bytes:
 def _append(file: Path, line: bytes) -> None:
     """Append in one write, so that concurrent writers do not mix their lines."""
     try:
-        opened = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o666)
-        try:
-            os.write(opened, line)
-        finally:
-            os.close(opened)
+        with file.open("ab", buffering=0) as opened:
+            opened.write(line)
     except OSError as error:
         raise ConfigurationError.of(FILE_NOT_WRITABLE, file=str(file), problem=error.strerror) from None
 

@@ -7,8 +7,8 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Generator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,7 +70,8 @@ def command(name: str) -> None:
 @contextlib.contextmanager
 def _draft(folder: Path) -> Generator[Path]:
     """A new folder beside ``folder``, which is deleted at the end unless it was moved."""
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    draft = folder.with_name(f".{folder.name}-{secrets.token_hex(8)}")
+    draft.mkdir()
     try:
         yield draft
     finally:
@@ -80,7 +81,11 @@ def _draft(folder: Path) -> Generator[Path]:
 def _move(draft: Path, folder: Path) -> None:
     """Replace an empty folder. ``ConfigurationError`` for one that was filled meanwhile, or a file."""
     try:
-        os.rename(draft, folder)
+        try:
+            os.rename(draft, folder)
+        except FileExistsError:  # Windows replaces no folder, not even an empty one
+            folder.rmdir()
+            os.rename(draft, folder)
     except (FileExistsError, NotADirectoryError):
         raise ConfigurationError.of(PROJECT_FOLDER_NOT_EMPTY, folder=str(folder)) from None
     except OSError as error:
@@ -112,15 +117,8 @@ def _write(folder: Path, name: str, module: str, language: str) -> None:
         (folder / path).write_text(text, "utf-8")
     server = load_server(Spec(str(folder / f"{module}.py")), texts[f"{module}.py"])  # leaves no compiled file behind
     locks.write(folder / "tooltrue.lock", asyncio.run(fetch_lock(server, timeout=30.0)))
-    folder.chmod(0o777 & ~_umask())
 
 
 def _text(template: str, name: str, module: str) -> str:
     text = (Path(__file__).with_name("project") / f"{template}.template").read_text("utf-8")
     return text.replace("project-name", name).replace("project_name", module)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
