@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.client.config import HostConfig, ServerConfig, document_of, read_config
 from tooltrue.client.wording import CLIENT_CONFIG_WITHOUT_SERVERS
 from tooltrue.errors import ConfigurationError
-from tooltrue.host.client_files.clients import client_profiles, location, system_of
+from tooltrue.host.client_files.clients import System, client_profiles, location
 from tooltrue.host.launches import unpinned
 from tooltrue.jsonrpc.messages import encode, is_object
 from tooltrue.policy.audit.argument_masking import Masks
@@ -20,6 +20,8 @@ from tooltrue.protocol.types import Value
 __all__ = ["ConfigFile", "Configured", "inventory"]
 
 _NO_VARIABLES: Final[Mapping[str, str]] = {}
+_PATHS: Final[System] = "linux" if HAS_POSIX else "windows"
+"""The form of paths in variables; macOS has that of Linux."""
 _SHARED: Final = frozenset({"settings.json", ".claude.json", "config.toml"})
 """Files with other purposes as well, which need not name a server."""
 
@@ -53,11 +55,11 @@ def inventory(places: Sequence[Path] = (), home: Path | None = None) -> list[Con
 
 def _candidates(places: Sequence[Path], home: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     """The files of every system, since a home may have come from another one, and where the environment puts them."""
-    clients, system = client_profiles().values(), system_of(sys.platform)
+    clients = client_profiles().values()
     for client in clients:
         for template in (*client.files.values(), *client.also):
             for variables in (_NO_VARIABLES, environ):
-                yield client.title, Path(location(template, system, variables, str(home)))
+                yield client.title, Path(location(template, _PATHS, variables, str(home)))
     for place in places:
         if place.is_dir():
             yield from ((client.title, place / client.project) for client in clients if client.project is not None)
