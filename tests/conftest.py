@@ -30,8 +30,10 @@ atexit.register(shutil.rmtree, _state, ignore_errors=True)
 # A shell starts what it runs in the background with these two ignored, and each server of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if sys.platform != "win32" and signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+QUIT = getattr(signal, "SIGQUIT", None)
+"""Not on Windows."""
+if QUIT is not None and signal.getsignal(QUIT) is signal.SIG_IGN:
+    signal.signal(QUIT, signal.SIG_DFL)
 
 # Every run has the same cases, as in Hypothesis's own profile for CI: otherwise a rare counterexample would fail the
 # suite after an unrelated change. `make fuzz` searches for counterexamples, with other cases in each run. Hypothesis

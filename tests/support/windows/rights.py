@@ -1,0 +1,115 @@
+"""Owners and access control lists, made of the owner and the mode of a file.
+
+A mode that gives nothing to others is a list of the user, the system and the administrators. Any other mode is that
+list with an entry for everyone, whose rights are the number of the mode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import re
+import stat
+from typing import Any
+
+from support.windows import function, new_handle
+
+_ERROR_FILE_NOT_FOUND = 2
+_TRUSTEES = re.compile(r"\(A;[^;]*;([^;]*);;;([^)]*)\)")
+
+_texts: dict[int, str] = {}
+"""What stands at an address: a descriptor in SDDL, or a SID."""
+_addresses = itertools.count(0x7000_0000, 0x100)
+
+
+def _stored(text: str) -> int:
+    address = next(_addresses)
+    _texts[address] = text
+    return address
+
+
+def _address(pointer: Any) -> int:
+    return pointer if isinstance(pointer, int) else pointer.value
+
+
+def sid_of(user: int) -> str:
+    return f"S-1-5-21-1-2-3-{1000 + user}"
+
+
+def mode_of(descriptor: int, *, is_folder: bool = False) -> int:
+    """The mode of a file with this descriptor."""
+    for rights, trustee in _TRUSTEES.findall(_texts[descriptor]):
+        if trustee == "WD":
+            return int(rights, 16)
+    return 0o700 if is_folder else 0o600
+
+
+def descriptor_of(status: os.stat_result) -> str:
+    owner, mode = sid_of(status.st_uid), stat.S_IMODE(status.st_mode)
+    flags = "OICI" if stat.S_ISDIR(status.st_mode) else ""
+    entries = "".join(f"(A;{flags};FA;;;{name})" for name in (owner, "SY", "BA"))
+    others = f"(A;{flags};0x{mode:x};;;WD)" if mode & 0o077 else ""
+    return f"O:{owner}D:P{entries}{others}"
+
+
+@function("advapi32", "ConvertStringSecurityDescriptorToSecurityDescriptorW")
+def descriptor_from_text(text: str, revision: int, out: Any, _: Any) -> bool:
+    out._obj.value = _stored(text)
+    return True
+
+
+@function("advapi32", "ConvertSecurityDescriptorToStringSecurityDescriptorW")
+def text_from_descriptor(descriptor: Any, revision: int, parts: int, out: Any, _: Any) -> bool:
+    owner, mark, entries = _texts[_address(descriptor)].partition("D:")
+    out._obj.value = (owner if parts & 1 else "") + (mark + entries if parts & 4 else "")
+    return True
+
+
+@function("advapi32", "GetSecurityInfo")
+def security_of_handle(handle: int, kind: int, parts: int, *out: Any) -> int:
+    out[-1]._obj.value = _stored(descriptor_of(os.fstat(handle)))
+    return 0
+
+
+@function("advapi32", "GetNamedSecurityInfoW")
+def security_of_path(path: str, kind: int, parts: int, *out: Any) -> int:
+    try:
+        out[-1]._obj.value = _stored(descriptor_of(os.stat(path)))
+    except OSError:
+        return _ERROR_FILE_NOT_FOUND
+    return 0
+
+
+@function("advapi32", "SetFileSecurityW")
+def set_file_security(path: str, parts: int, descriptor: Any) -> bool:
+    os.chmod(path, mode_of(_address(descriptor), is_folder=os.path.isdir(path)))
+    return True
+
+
+@function("kernel32", "LocalFree")
+def local_free(pointer: Any) -> None:
+    _texts.pop(_address(pointer), None)
+
+
+@function("kernel32", "GetCurrentProcess")
+def current_process() -> int:
+    return ctypes.c_void_p(-1).value or 0
+
+
+@function("advapi32", "OpenProcessToken")
+def open_process_token(process: int, access: int, out: Any) -> bool:
+    out._obj.value = new_handle()
+    return True
+
+
+@function("advapi32", "GetTokenInformation")
+def token_information(token: Any, kind: int, out: Any, size: int, length: Any) -> bool:
+    out[0] = _stored(sid_of(os.geteuid()))
+    return True
+
+
+@function("advapi32", "ConvertSidToStringSidW")
+def sid_to_text(sid: int, out: Any) -> bool:
+    out._obj.value = _texts.pop(sid)
+    return True

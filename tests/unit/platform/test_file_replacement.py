@@ -1,0 +1,62 @@
+"""A file in the place of another that is open elsewhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tooltrue._internal.platform import file_replacement
+from tooltrue._internal.platform.file_replacement import FileInUse, remove_file, replace_file
+from tooltrue._internal.platform.system import HAS_POSIX
+from tooltrue.contract.files import write_whole
+from tooltrue.errors import ConfigurationError
+
+
+class Busy:
+    """``os.replace`` of a system that refuses while another program has the file open, ``times`` times."""
+
+    def __init__(self, times: float, code: int = 32) -> None:
+        self._replace = os.replace
+        self._times = times
+        self._code = code
+
+    def __call__(self, source: Any, target: Any) -> None:
+        self._times -= 1
+        if self._times >= 0:
+            error = PermissionError(13, "Permission denied")
+            error.winerror = self._code  # pyright: ignore[reportAttributeAccessIssue] - an attribute of Windows
+            raise error
+        self._replace(source, target)
+
+
+def test_a_file_is_replaced_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("new")
+    (tmp_path / "old").write_text("old")
+    replace_file(tmp_path / "new", tmp_path / "old")
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    for _ in range(2):
+        remove_file(tmp_path / "old")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(HAS_POSIX, reason="POSIX replaces open files")
+@pytest.mark.parametrize("code", [5, 32])
+def test_a_file_that_is_closed_soon_is_replaced(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "replace", Busy(3, code))
+    write_whole(tmp_path / "file", "text")
+    assert (tmp_path / "file").read_text() == "text"
+
+
+@pytest.mark.skipif(HAS_POSIX, reason="POSIX replaces open files")
+def test_a_file_that_stays_open_is_left_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_replacement, "_SECONDS", 0.05)
+    monkeypatch.setattr(os, "replace", Busy(float("inf")))
+    (tmp_path / "file").write_text("before")
+    with pytest.raises(FileInUse):
+        replace_file(tmp_path / "file", tmp_path / "other")
+    with pytest.raises(ConfigurationError, match="another program has it open"):
+        write_whole(tmp_path / "file", "text")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "before")]
