@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
+from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
@@ -586,7 +587,7 @@ class Server:
     def _explain_waiting(self) -> None:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""
         script = sys.argv[0] if sys.argv else ""
-        if script.endswith(".py") and sys.stdin.isatty() and sys.stderr.isatty():
+        if script.endswith(".py") and is_terminal(sys.stdin) and is_terminal(sys.stderr):
             text = sentence(HINT_STDIO_SERVER_WAITING, self.settings.language, {"server": self.name, "target": script})
             _tell(text)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
@@ -20,7 +19,7 @@ import click
 
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_json, show_rows
-from tooltrue.cli.printing import tell
+from tooltrue.cli.printing import is_somebody_here, tell
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import Verbs
 from tooltrue.cli.wording import (
@@ -160,7 +159,7 @@ def _word(path: str) -> str:
 async def _authorized(approvals: Approvals, path: str | None, word: str | None) -> None:
     """``ConfigurationError`` unless a person is at the terminal, or the credential is valid."""
     if word is None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not is_somebody_here():
             raise ConfigurationError.of(TERMINAL_OR_CREDENTIAL_REQUIRED)
     elif not await approvals.knows(word):
         raise ConfigurationError.of(

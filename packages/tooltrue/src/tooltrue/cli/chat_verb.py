@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import click
 
+from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.cli.audit_log import show
 from tooltrue.cli.chat_screens import JsonScreen, Screen, TerminalScreen, why
 from tooltrue.cli.chat_tools import Tools, chat_tools
@@ -77,7 +78,7 @@ def command(
     """
     if (target is None) == (config is None):
         raise ConfigurationError.of(CHAT_TOOLS_REQUIRED)
-    source, asks = target or config or "", sys.stdin.isatty() and not as_json
+    source, asks = target or config or "", is_terminal(sys.stdin) and not as_json
     model = model_of(name, base_url=base_url, stream=not no_stream)
     begins: list[Message] = [SystemMessage(system)] if system else []
     use = _converse if asks else _ask
@@ -183,11 +184,11 @@ def _interrupting(desk: _Desk) -> Generator[None]:
         if (ends := desk.running or task) is not None:
             ends.cancel()
 
-    loop.add_signal_handler(signal.SIGINT, interrupt)
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: loop.call_soon_threadsafe(interrupt))
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.protocol.terminal import is_ordinary, json_text, one_line, printable
 
 __all__ = [
@@ -58,7 +59,7 @@ def paint(text: str, **style: Any) -> str:
 
 def is_somebody_here() -> bool:
     """Whether a person can read questions on standard error, and answer them on standard input."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def has_colours() -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import termios
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from tooltrue._internal.platform.terminal_input import discard_typed, is_terminal, without_echo
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, one_line, paint, tell
 from tooltrue.cli.usage import usage_text
@@ -37,8 +37,8 @@ __all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "prompted"]
 
 def confirmed(text: str) -> bool:
     """Ask for a yes or no, in a command with no other work to do meanwhile."""
-    if sys.stdin.isatty():
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    if is_terminal(sys.stdin):
+        discard_typed(sys.stdin.fileno())
     while True:
         tell(f"{text} [y/N]: ", nl=False, err=True)
         if not (line := sys.stdin.readline()):
@@ -198,13 +198,8 @@ async def _line(prompt: str) -> str:
 @contextlib.contextmanager
 def _unseen() -> Generator[None]:
     """Turn off the echo of typed characters."""
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    silent = [*before]
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(descriptor, termios.TCSADRAIN, silent)
     try:
-        yield
+        with without_echo(sys.stdin.fileno()):
+            yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        _say("")
+        _say("")  # the end of the line was not echoed either

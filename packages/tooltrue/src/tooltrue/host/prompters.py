@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import os
 import sys
-import termios
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from tooltrue._internal.platform.terminal_input import discard_typed, is_terminal, typed_text
 from tooltrue.errors import ParseError
 from tooltrue.host.approval_prompts import (
     Always,
@@ -57,7 +56,7 @@ def _answer(reply: object) -> ApprovalAnswer:
 
 def terminal(language: str = "en") -> ApprovalPrompter | None:
     """The terminal at which the program was started, or ``None`` without one: piped input is not a person's answer."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return None
     ask = prompting(lines_of(sys.stdin.fileno(), _on_stderr), _on_stderr, language)
 
@@ -88,7 +87,7 @@ def lines_of(descriptor: int, write: Callable[[str], None]) -> ReadLine:
     takes no line from the next."""
 
     async def read(prompt: str) -> str:
-        termios.tcflush(descriptor, termios.TCIFLUSH)
+        discard_typed(descriptor)
         return await typed_line(descriptor, lambda: write(prompt))
 
     return read
@@ -98,25 +97,9 @@ async def typed_line(descriptor: int, prompt: Callable[[], None]) -> str:
     """Read the next line at a terminal, typed before its prompt or after, without blocking the event loop. ``EOFError``
     at the end of input."""
     prompt()
-    loop = asyncio.get_running_loop()
-    line: asyncio.Future[bytes] = loop.create_future()
-    loop.add_reader(descriptor, _take, descriptor, line)
-    try:
-        data = await line
-    finally:
-        loop.remove_reader(descriptor)
-    if not data:
+    if not (line := await typed_text(descriptor)):
         raise EOFError
-    return data.decode(errors="replace").rstrip("\r\n")
-
-
-def _take(descriptor: int, line: asyncio.Future[bytes]) -> None:
-    if line.done():
-        return
-    try:
-        line.set_result(os.read(descriptor, 65_536))
-    except OSError:  # the terminal is gone
-        line.set_result(b"")
+    return line.rstrip("\r\n")
 
 
 _MISSES = 3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
 from collections.abc import Iterable
 
+from tooltrue._internal.platform.descriptor_limits import descriptor_limit
 from tooltrue.transport.addresses import caller_of, networks, parse
 
 __all__ = ["ConnectionLimit"]
@@ -55,5 +55,5 @@ _MANY = ""
 
 def _default() -> int:
     """Below the limit of open files: at that limit no connection could be accepted and no file written."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if limit == resource.RLIM_INFINITY else max(1, min(_MOST, limit - _OTHER_FILES))
+    limit = descriptor_limit()
+    return _MOST if limit is None else max(1, min(_MOST, limit - _OTHER_FILES))
