@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Final, TypeVar
 
+from tooltrue._internal.platform.forks import cores_for_forks
 from tooltrue._internal.processes import die_with_parent
 
 __all__ = ["map_in_processes", "process_count"]
@@ -28,9 +29,7 @@ R = TypeVar("R")
 def process_count() -> int:
     """The number of processes to share work: one per core. One alone if a fork is not safe: on other systems than
     Linux, and if this process has several threads, which a fork would not have."""
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return 1
-    return min(_MOST, len(os.sched_getaffinity(0)))
+    return 1 if threading.active_count() > 1 else min(_MOST, cores_for_forks())
 
 
 def map_in_processes(function: Callable[[T], R], groups: Sequence[Sequence[T]], processes: int) -> list[R]:
@@ -79,6 +78,8 @@ def _numbered(groups: Sequence[Sequence[Any]]) -> Iterator[Sequence[int]]:
 @contextlib.contextmanager
 def _forked(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int]) -> Generator[Connection]:
     """A fork that works on these queues, one after the other, and the connection on which it sends its results."""
+    if sys.platform == "win32":
+        raise OSError("this system cannot fork")
     reader, writer = Pipe(duplex=False)
     with reader:
         with writer:

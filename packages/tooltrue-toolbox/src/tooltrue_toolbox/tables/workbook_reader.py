@@ -2,7 +2,7 @@
 
 The workbook is standard input, a file. Standard output starts with a line of JSON, with the properties of the sheet or
 the reason why it cannot be read, followed by the rows as CSV; where reading ends before the sheet does, the exit status
-shows it. A workbook is an untrusted archive of XML: the kernel limits memory and time, sizes are checked before the
+shows it. A workbook is an untrusted archive of XML: the system limits memory and time, sizes are checked before the
 archive is unpacked, and ``defusedxml`` refuses entities.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import resource
 import sys
 import warnings
 import zipfile
@@ -22,6 +21,7 @@ from typing import Any
 
 import openpyxl
 
+from tooltrue._internal.platform.child_limits import limit_cpu, limit_memory
 from tooltrue_toolbox.tables.wording import (
     TABLE_DECOMPRESSION_BOMB,
     TABLE_FORMAT_EXTRA_MISSING,
@@ -55,9 +55,8 @@ def answer() -> None:
     """Read standard input and write standard output. The arguments are the name of a sheet, and the bounds of an
     archive."""
     job = json.loads(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    limit_memory(job["memory"])
+    limit_cpu(_CPU_SECONDS)
     warnings.simplefilter("ignore")  # of parts of a workbook that are not read
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="replace", newline="", write_through=False)
     try:

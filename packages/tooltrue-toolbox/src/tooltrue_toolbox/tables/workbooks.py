@@ -24,7 +24,7 @@ __all__ = ["Sheet", "sheet_of"]
 CHUNK = 1 << 18
 _LINE = 1 << 20
 _READER = "tooltrue_toolbox.tables.workbook_reader"
-_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
+_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 
 
 @dataclass(frozen=True, slots=True)

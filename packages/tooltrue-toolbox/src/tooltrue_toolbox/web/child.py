@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from tooltrue._internal.platform.child_limits import limit_cpu, limit_memory
 
 __all__ = ["TEXT", "ReaderJob", "Unreadable", "answer", "cpu_seconds"]
 
@@ -45,12 +46,10 @@ class ReaderJob:
 
 def answer(read: Callable[[ReaderJob], dict[str, Any]]) -> None:
     """Write the result of ``read`` to standard output as JSON: ``title``, ``text``, ``hidden`` and, where there are
-    any, ``pages``; or a ``problem``, or the ``code`` of one. The kernel limits memory and time."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    any, ``pages``; or a ``problem``, or the ``code`` of one. The system limits memory and time."""
+    limit_memory(_MEMORY)
     job = ReaderJob(**json.loads(sys.stdin.buffer.readline()), data=sys.stdin.buffer.read())
-    seconds = cpu_seconds(len(job.data))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    limit_cpu(cpu_seconds(len(job.data)))
     try:
         result = read(job)
     except Unreadable as error:

@@ -50,7 +50,8 @@ def inspector_running(url: str) -> Generator[None]:
     """Start the Inspector; end it, and all that it has started, at the end of the block."""
     command = inspector_command(url)
     tell(sentence(HINT_INSPECTOR_STARTS, current_language(), {"command": shlex.join(command)}), err=True)
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    program = shutil.which(command[0]) or command[0]  # npx.cmd, where a name alone would be npx.exe
+    process = subprocess.Popen([program, *command[1:]], stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         yield
     finally:

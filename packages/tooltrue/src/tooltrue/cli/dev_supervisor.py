@@ -7,9 +7,9 @@ changes nothing. Both have the same listening socket: a client that connects in 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import select
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tooltrue._internal.platform.inherited_sockets import ask_to_end, inherited_by, start_heir
 from tooltrue._internal.processes import kill_tree
 from tooltrue.cli.dev_worker import DevJob
 from tooltrue.cli.watched_files import WatchedFiles
@@ -42,10 +43,11 @@ class DevScreen(Protocol):
 
 
 class Supervisor:
-    """Keeps one process serving. ``look`` is the time between two looks at the files, in seconds."""
+    """Keeps one process serving at ``listener``. ``look`` is the time between two looks at the files, in seconds."""
 
-    def __init__(self, job: DevJob, screen: DevScreen, look: float = _LOOK_SECONDS) -> None:
+    def __init__(self, job: DevJob, listener: socket.socket, screen: DevScreen, look: float = _LOOK_SECONDS) -> None:
         self._job = job
+        self._listener = listener
         self._screen = screen
         self._look = look
         self._files = WatchedFiles(job.folder)
@@ -57,7 +59,7 @@ class Supervisor:
         """Serve until an exception, such as KeyboardInterrupt. ``when_served`` is called once, after the first start.
         No process is left behind."""
         try:
-            self._starting = _Process(self._job)
+            self._starting = _Process(self._job, self._listener)
             while True:
                 self._wait()
                 if self._lock is not None and self._serving is not None:
@@ -74,7 +76,7 @@ class Supervisor:
     def _restart(self) -> None:
         if self._starting is not None:
             self._starting.end()
-        self._starting = _Process(self._job)
+        self._starting = _Process(self._job, self._listener)
 
     def _wait(self) -> None:
         """Let time pass until the next look, or until a process has something to tell."""
@@ -85,7 +87,7 @@ class Supervisor:
                 continue
             if process in ready:
                 self._hear(process)
-            elif process.has_exited():  # a process that it has started may hold the pipe
+            elif process.has_exited():  # a process that it has started may hold the connection
                 self._lose(process)
 
     def _hear(self, process: _Process) -> None:
@@ -124,26 +126,21 @@ def _nothing() -> None:
 
 
 class _Process:
-    """A process of the author's program, and the pipe on which it reports."""
+    """A process of the author's program, and the connection on which it reports."""
 
-    def __init__(self, job: DevJob) -> None:
+    def __init__(self, job: DevJob, listener: socket.socket) -> None:
         self.error = ""
         self.is_silent = False
         self._rest = b""
-        self._reading, writing = os.pipe()
-        try:
-            self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-B", "-c", _PROGRAM],  # compiled files are compared by the second alone
-                stdin=subprocess.PIPE,
-                pass_fds=(job.listener, writing),
-                start_new_session=True,  # Ctrl-C reaches the parent alone, which ends this process in order
-            )
-        finally:
-            os.close(writing)
-        self._say(pickle.dumps(replace(job, report=writing, parent=os.getpid())))
+        self._reading, writing = socket.socketpair()
+        with writing:
+            # Compiled files are compared by the second alone, so that none are written.
+            self._popen = start_heir([sys.executable, "-P", "-B", "-c", _PROGRAM], listener, writing)
+            report = inherited_by(self._popen, writing)
+            self._say(pickle.dumps(replace(job, listener=inherited_by(self._popen, listener), report=report)))
 
     def fileno(self) -> int:
-        return self._reading
+        return self._reading.fileno()
 
     def go(self) -> None:
         """Let it serve."""
@@ -154,15 +151,21 @@ class _Process:
         try:
             self._popen.stdin.write(data)
             self._popen.stdin.flush()
-        except BrokenPipeError:  # it has ended, which the other pipe tells
+        except OSError:  # it has ended, as the other connection shows
             pass
 
     def reports(self) -> Iterator[Mapping[str, Any]]:
         """The reports that have arrived. Waits unless there is one, or the end."""
-        data = os.read(self._reading, 1 << 20)
+        data = self._received()
         self.is_silent = not data
         *lines, self._rest = (self._rest + data).split(b"\n")
         yield from map(json.loads, lines)
+
+    def _received(self) -> bytes:
+        try:
+            return self._reading.recv(1 << 20)
+        except ConnectionError:  # it was killed
+            return b""
 
     def has_exited(self) -> bool:
         return self._popen.poll() is not None
@@ -170,12 +173,12 @@ class _Process:
     def end(self, *, of_itself: bool = False) -> int:
         """End the process and all that it has started; its exit code. ``of_itself``: it is about to end anyway."""
         if not (of_itself and self._ends()):
-            self._popen.terminate()
+            ask_to_end(self._popen)
         if not self._ends():
             kill_tree(self._popen.pid)
         if self._popen.stdin is not None:
             self._popen.stdin.close()
-        os.close(self._reading)
+        self._reading.close()
         return self._popen.wait()
 
     def _ends(self) -> bool:

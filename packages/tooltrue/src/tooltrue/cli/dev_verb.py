@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import signal
 import socket
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from tooltrue._internal.platform.stop_signals import HANG_UP_SIGNALS
 from tooltrue.cli.dev_inspector import inspector_running, is_inspector_wanted
 from tooltrue.cli.dev_supervisor import Supervisor
 from tooltrue.cli.dev_worker import DevJob
@@ -87,16 +87,13 @@ def command(
     listener, address = _listening(http)
     url = f"http://{address.netloc}/mcp"
     wants_inspector = inspector and is_inspector_wanted(url, yes=yes)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in HANG_UP_SIGNALS:
         signal.signal(number, signal.default_int_handler)
     processes.adopt_orphans()
-    with listener, tempfile.TemporaryDirectory(prefix="tooltrue-") as state, contextlib.ExitStack() as beside:
+    with listener, _folder() as state, contextlib.ExitStack() as beside:
         job = DevJob(
             spec,
             folder,
-            listener.fileno(),
-            report=-1,
-            parent=os.getpid(),
             hosts=http_runner.hosts_of(address),
             state=sqlite_url(Path(state) / "state.db"),
             keys=(base64.b64encode(new_key()).decode(),),
@@ -108,7 +105,11 @@ def command(
                 beside.enter_context(inspector_running(url))
 
         with _until_ctrl_c():
-            Supervisor(job, _Terminal(target, url)).run(when_served)
+            Supervisor(job, listener, _Terminal(target, url)).run(when_served)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True)
 
 
 @contextlib.contextmanager

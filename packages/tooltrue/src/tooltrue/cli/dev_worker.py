@@ -1,7 +1,8 @@
 """The process of ``tooltrue dev`` that runs the author's program: it is loaded once, and ended at the next change.
 
 Its parent (:mod:`tooltrue.cli.dev_supervisor`) sends the job on standard input, and later one byte that lets it serve.
-It answers with one line of JSON for each stage: ``loaded``, then ``serving``; or ``failed``.
+The end of the input ends the process, so that it outlives no parent. It answers with one line of JSON for each stage:
+``loaded``, then ``serving``; or ``failed``.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import asyncio
 import json
 import os
 import pickle
-import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from tooltrue._internal.platform.inherited_sockets import SocketHandle, inherited
+from tooltrue._internal.platform.stop_signals import stop_this_process
 from tooltrue.app import Server
 from tooltrue.cli.live_contract import fetch_lock
 from tooltrue.cli.printing import escape_logs
@@ -26,7 +29,7 @@ from tooltrue.contract import lock as locks
 from tooltrue.errors import TooltrueError
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.http_worker import Worker, WorkerSettings
-from tooltrue.transport import http_runner, processes
+from tooltrue.transport import http_runner
 
 __all__ = ["DevJob", "main"]
 
@@ -35,31 +38,27 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class DevJob:
-    """The job of a process: the program that it serves. ``listener`` and ``report`` are descriptors that it
+    """The job of a process: the program that it serves. ``listener`` and ``report`` are sockets that it
     inherits; ``folder`` holds the modules that are watched; ``state`` and ``keys`` outlive the process, so that
     clients keep their sessions."""
 
     spec: Spec
     folder: Path
-    listener: int
-    report: int
-    parent: int
     hosts: tuple[str, ...]
     state: str
     keys: tuple[str, ...]
     language: str
+    listener: SocketHandle = -1
+    report: SocketHandle = -1
 
 
 def main() -> None:
     """Serve until SIGTERM, or until the parent has ended."""
     job: DevJob = pickle.load(sys.stdin.buffer)
-    processes.die_with_parent(signal.SIGTERM)
-    if os.getppid() != job.parent:  # it has ended meanwhile
-        return
+    orders = _Orders()
     escape_logs()
-    for descriptor in (job.listener, job.report):  # what the author's program starts shall hold neither
-        os.set_inheritable(descriptor, False)
-    with os.fdopen(job.report, "w", encoding="utf-8") as lines:
+    listener = inherited(job.listener)
+    with inherited(job.report) as connection, connection.makefile("w", encoding="utf-8") as lines:
         report = _Report(lines, job)
         try:
             server = load_server(job.spec)
@@ -69,22 +68,45 @@ def main() -> None:
             report.failed(error)
             sys.exit(1)
         report.say("loaded")
-        if not sys.stdin.buffer.read(1):
-            return
+        orders.wait()
         try:
-            _serve(job, server, callers, report)
+            _serve(job, listener, server, callers, report)
         except TooltrueError as error:  # of its lifespan, or of a list of tools
             report.failed(error)
             sys.exit(1)
 
 
-def _serve(job: DevJob, server: Server, callers: AuthSettings, report: _Report) -> None:
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)  # the author's program reads no part of what the parent says
-    os.close(nowhere)
+class _Orders:
+    """What the parent says on standard input from now on. No part of it reaches the author's program."""
+
+    def __init__(self) -> None:
+        self._pipe = os.dup(0)
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, 0)
+        os.close(nowhere)
+        self._may_serve = threading.Event()
+        threading.Thread(target=self._listen, name="orders", daemon=True).start()
+
+    def wait(self) -> None:
+        """Return once this process may serve."""
+        self._may_serve.wait()
+
+    def _listen(self) -> None:
+        while self._said():
+            self._may_serve.set()
+        stop_this_process()
+
+    def _said(self) -> bytes:
+        try:
+            return os.read(self._pipe, 1)
+        except OSError:  # as on Windows, when the parent was killed
+            return b""
+
+
+def _serve(job: DevJob, listener: socket.socket, server: Server, callers: AuthSettings, report: _Report) -> None:
     settings = WorkerSettings(lambda: server, callers, (*job.hosts, *callers.hosts), job.state, job.keys)
     worker = _DevWorker(settings, server, report)
-    http_runner.run(lambda: worker, socket.socket(fileno=job.listener), workers=1)
+    http_runner.run(lambda: worker, listener, workers=1)
 
 
 class _DevWorker(Worker):

@@ -135,7 +135,7 @@ def _shared_state(url: str | None, workers: int) -> Generator[str]:
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
     try:
-        return tempfile.TemporaryDirectory(prefix="tooltrue-")
+        return tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True)
     except OSError as error:
         problem = f"{(error.strerror or str(error)).rstrip('.')}."
         raise ConfigurationError.of(SHARED_STATE_FOLDER_MISSING, problem=problem) from None

@@ -12,6 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
+from tooltrue._internal.platform.stop_signals import STOP_SIGNALS
 from tooltrue.errors import TooltrueError
 from tooltrue.protocol.terminal import tell
 from tooltrue.server.auth_settings import AuthSettings
@@ -151,7 +152,7 @@ class Worker:
 def _stopped_by_signals(last_seconds: float) -> Generator[None]:
     """Within the block, a stop signal cancels the current task, and then the HTTP server's own handler runs."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
 
     def stop(number: int, frame: FrameType | None) -> None:
         processes.exit_within(last_seconds)
@@ -175,8 +176,14 @@ def _before_the_end(app: HttpApp, drain: float, last_seconds: float) -> None:
     The application is closed before the HTTP server waits for open streams to end.
     """
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, partial(_ending, loop, app, drain, last_seconds, signal.getsignal(number)))
+    for number, handler in _handlers().items():
+        signal.signal(number, partial(_ending, loop, app, drain, last_seconds, handler))
+
+
+def _handlers() -> dict[signal.Signals, Any]:
+    """The handlers of the stop signals, without those that are ignored."""
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    return {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
 
 
 def _ending(

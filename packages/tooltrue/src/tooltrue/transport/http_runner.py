@@ -21,7 +21,12 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
+from tooltrue._internal.platform.listening_sockets import AcceptThread, reserve_address
+from tooltrue._internal.platform.parents import stop_with_parent
+from tooltrue._internal.platform.stop_signals import STOP_SIGNALS, leave_console_to_parent, stop_this_process
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.errors import ConfigurationError, InternalError
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport import processes
@@ -30,6 +35,7 @@ from tooltrue.transport.http_protocol import HttpProtocol, ServerState
 from tooltrue.transport.http_server import LOOPBACK
 from tooltrue.transport.wording import (
     CONNECTION_LIMIT_REACHED,
+    CONNECTION_NOT_ACCEPTED,
     LISTEN_ADDRESS_INVALID,
     LISTEN_FAILED,
     PUBLIC_ADDRESS_WITHOUT_AUTHENTICATION,
@@ -94,7 +100,7 @@ def bind(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserve_address(listener)
         listener.bind((address.host, address.port))
     except OSError as error:
         listener.close()
@@ -105,35 +111,41 @@ def bind(address: Address) -> socket.socket:
     return listener
 
 
-class _SharedListener(socket.socket):
-    """The listening socket of several workers. A worker that has accepted a connection passes its next turns.
+if HAS_POSIX:
 
-    asyncio accepts until no connection waits, so that the first worker to wake up would serve a whole burst alone. The
-    turns take a tenth of a millisecond, in which another worker wakes up.
-    """
+    class _SharedListener(socket.socket):
+        """The listening socket of several workers. A worker that has accepted a connection passes its next turns.
 
-    _turns_passed = _TURNS
+        asyncio accepts until no connection waits, so that the first worker to wake up would serve a whole burst alone.
+        The turns take a tenth of a millisecond, in which another worker wakes up.
+        """
 
-    def accept(self) -> tuple[socket.socket, Any]:
-        """In a turn that is passed, say that no connection waits; the event loop asks again as long as one does."""
-        if self._turns_passed < _TURNS:
-            self._turns_passed += 1
-            raise BlockingIOError
-        accepted = super().accept()
-        self._turns_passed = 0
-        return accepted
+        _turns_passed = _TURNS
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (reduction.DupFd(self.fileno()), self.family, self.type, self.proto)
+        def accept(self) -> tuple[socket.socket, Any]:
+            """In a turn that is passed, say that no connection waits; the event loop asks again as long as one does."""
+            if self._turns_passed < _TURNS:
+                self._turns_passed += 1
+                raise BlockingIOError
+            accepted = super().accept()
+            self._turns_passed = 0
+            return accepted
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _received, (reduction.DupFd(self.fileno()), self.family, self.type, self.proto)
 
-def shared(listener: socket.socket) -> socket.socket:
-    """The same listening socket, for several workers; ``listener`` itself is detached."""
-    return _SharedListener(fileno=listener.detach())
+    def shared(listener: socket.socket) -> socket.socket:
+        """The same listening socket, for several workers; ``listener`` itself is detached."""
+        return _SharedListener(fileno=listener.detach())
 
+    def _received(descriptor: Any, family: int, kind: int, protocol: int) -> _SharedListener:
+        return _SharedListener(family, kind, protocol, fileno=descriptor.detach())
 
-def _received(descriptor: Any, family: int, kind: int, protocol: int) -> _SharedListener:
-    return _SharedListener(family, kind, protocol, fileno=descriptor.detach())
+else:
+
+    def shared(listener: socket.socket) -> socket.socket:
+        """The same listening socket, for several workers: ``listener`` itself, which ``multiprocessing`` can share."""
+        return listener
 
 
 class _Porter:
@@ -219,15 +231,17 @@ def _connection(
 def run(
     factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: ConnectionLimit | None = None
 ) -> None:
-    """Serve the application created by ``factory`` until SIGINT or SIGTERM; leaves no child process behind. Each worker
+    """Serve the application created by ``factory`` until a stop signal; leaves no child process behind. Each worker
     calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
 
     If the application cannot start, raises its ``failure``; with several workers, the process ends with exit code 2.
     """
     porter = _Porter(connections or ConnectionLimit())
     config = uvicorn.Config(
-        factory if workers == 1 else partial(_in_worker, factory, os.getpid()),
+        factory if workers == 1 else partial(_in_worker, factory),
         factory=True,
+        # uvicorn would choose a loop for several workers on Windows that can start no programs.
+        loop="auto" if HAS_POSIX else "asyncio:new_event_loop",
         workers=workers,
         interface="asgi3",
         http=cast(Any, partial(_connection, porter)),
@@ -243,7 +257,7 @@ def run(
     )
     processes.adopt_orphans()
     # uvicorn shuts down cleanly, then raises the signal again for the handler installed before its own: ours.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _on_termination(signal.default_int_handler)
     try:
         if workers == 1:
             _run_alone(config, listener)
@@ -252,14 +266,20 @@ def run(
     except KeyboardInterrupt:
         pass
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _on_termination(signal.SIG_IGN)
         processes.end_children()
+
+
+def _on_termination(handler: Any) -> None:
+    for number in STOP_SIGNALS:
+        if number != signal.SIGINT:
+            signal.signal(number, handler)
 
 
 def _run_alone(config: uvicorn.Config, listener: socket.socket) -> None:
     _leave_telling_to_the_application()
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config).run(sockets=[listener])
     except SystemExit:
         failure = getattr(cast(Any, config).loaded_app, "failure", None)
         raise failure or SystemExit(_NOT_STARTED) from None
@@ -277,7 +297,7 @@ def _leave_telling_to_the_application() -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.msg != "Application startup failed. Exiting.")
 
 
-class _Workers(Multiprocess):
+class _Supervisor(Multiprocess):
     """Forwards every termination signal to the workers: the second one ends workers that are draining."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
@@ -297,9 +317,13 @@ class _Workers(Multiprocess):
         self._signals += 1
         super().handle_term()
 
+    def handle_break(self) -> None:
+        self._signals += 1
+        super().handle_break()
+
     def join_all(self) -> None:
         # From here on uvicorn no longer reads its signal queue.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOP_SIGNALS:
             signal.signal(number, lambda _number, _frame: self._end_again())
         self.handle_signals()
         if self._signals > 1:
@@ -313,12 +337,84 @@ class _Workers(Multiprocess):
                 os.kill(worker.pid, signal.SIGINT)
 
 
-def _in_worker(factory: Callable[[], Any], parent: int) -> Any:
+if HAS_POSIX:
+    _Server = uvicorn.Server
+    _Workers = _Supervisor
+else:
+    _STOP = b"stop"
+
+    class _Server(uvicorn.Server):
+        """The server of one worker, where the event loops of several processes cannot accept from one socket."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=[])
+            for listener in sockets or ():
+                listener.listen(self.config.backlog)
+                self.servers.append(cast(Any, AcceptThread(listener, self._protocol, _not_accepted)))
+
+        def _protocol(self) -> asyncio.BaseProtocol:
+            protocol_of_connection: Callable[..., asyncio.BaseProtocol] = cast(Any, self.config).http_protocol_class
+            return protocol_of_connection(
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+
+    def _not_accepted(error: OSError) -> None:
+        _log.warning("%s", coded_sentence(CONNECTION_NOT_ACCEPTED, "en", {"problem": error.strerror or str(error)}))
+
+    class _ToldWorker(Process):
+        """A worker that no signal reaches: the parent tells it to end on the connection by which it asks whether it is
+        alive."""
+
+        @property
+        def server(self) -> uvicorn.Server:
+            if self._server is None:
+                self._server = _Server(self.config)
+            return self._server
+
+        def pong(self) -> None:
+            if self.child_conn.recv() == _STOP:
+                stop_this_process()
+            else:
+                self.child_conn.send(self.server.started)
+
+        def terminate(self) -> None:
+            if self.exitcode is None:
+                with contextlib.suppress(OSError):  # it is about to end
+                    self.parent_conn.send(_STOP)
+
+    class _Workers(_Supervisor):
+        """The workers of a system that sends no signals from one process to another."""
+
+        processes: list[Process]
+
+        def init_processes(self) -> None:
+            self.processes.extend(self._worker() for _ in range(self.processes_num))
+
+        def keep_subprocess_alive(self) -> None:
+            for place, worker in enumerate(self.processes):
+                if self.should_exit.is_set() or worker.is_alive(timeout=self.config.timeout_worker_healthcheck):
+                    continue
+                worker.kill()  # it does not answer
+                worker.join()
+                if worker.exitcode == STARTUP_FAILURE:  # and so would the next one
+                    self.should_exit.set()
+                else:
+                    self.processes[place] = self._worker()
+
+        def _worker(self) -> Process:
+            worker = _ToldWorker(self.config, self.sockets)
+            worker.start()
+            return worker
+
+        def _end_again(self) -> None:
+            self.terminate_all()
+
+
+def _in_worker(factory: Callable[[], Any]) -> Any:
     """Create the application in a worker, which ends with its parent, even a killed one: it would keep the port."""
-    processes.die_with_parent(signal.SIGTERM)
+    leave_console_to_parent()
+    stop_with_parent()
     _leave_telling_to_the_application()
-    if os.getppid() != parent:  # the parent has ended meanwhile
-        signal.raise_signal(signal.SIGTERM)
     return factory()
 
 

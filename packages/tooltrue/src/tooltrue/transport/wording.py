@@ -141,6 +141,11 @@ CONNECTION_LIMIT_REACHED: Final = message(
     "正在拒绝新连接：每个工作进程最多 {most} 个连接，每个地址最多 {of_one} 个。"
     "如前面有代理，请用 --trust-proxy 指明；可用 --connections 和 --connections-per-address 设置上限。",
 )
+CONNECTION_NOT_ACCEPTED: Final = message(
+    "TT4720",
+    "A connection could not be accepted: {problem}. The server tries again in a second.",
+    "无法接受一个连接：{problem}。服务器将在一秒后重试。",
+)
 TOO_MANY_CONNECTIONS: Final = message(
     "TT7061",
     "There are too many connections to this server, or from your address. Close some, or try again later.",
