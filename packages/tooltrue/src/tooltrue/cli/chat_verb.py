@@ -184,11 +184,11 @@ def _interrupting(desk: _Desk) -> Generator[None]:
         if (ends := desk.running or task) is not None:
             ends.cancel()
 
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: loop.call_soon_threadsafe(interrupt))
+    loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

@@ -1,26 +1,22 @@
-"""The signals that end a program in order."""
+"""The signals that end a server in order, between its processes and within one."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Final
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
 __all__ = ["HANG_UP_SIGNALS", "STOP_SIGNALS", "leave_console_to_parent", "stop_this_process"]
 
-if sys.platform == "win32":
-    # A process gets SIGBREAK for Ctrl-Break, the closing of its console, and the end of the user's session.
-    STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
-    HANG_UP_SIGNALS: Final = (signal.SIGTERM, signal.SIGBREAK)
-elif HAS_POSIX:
+if HAS_POSIX:
     STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
     HANG_UP_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 else:
-    STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-    HANG_UP_SIGNALS: Final = (signal.SIGTERM,)
+    # A process gets SIGBREAK for Ctrl-Break, the closing of its console, and the end of the user's session.
+    STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+    HANG_UP_SIGNALS: Final = (signal.SIGTERM, signal.SIGBREAK)
 
 if HAS_POSIX:
 
