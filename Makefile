@@ -52,7 +52,7 @@ without-posix: setup  ## the tests of docs/platforms.md, with what SYSTEM=window
 	@rm -f .without-posix/$(SYSTEM)/lib/*/site-packages/00_tooltrue_without_posix.pth  # uv looks at the system as well
 	@UV_PROJECT_ENVIRONMENT=.without-posix/$(SYSTEM) $(UV) sync --quiet --locked $(if $(filter windows,$(SYSTEM)),--no-install-package uvloop)
 	@$(BIN)/python tests/support/without_posix.py .without-posix/$(SYSTEM) $(SYSTEM)
-	.without-posix/$(SYSTEM)/bin/python -m pytest $(OPTIONS) -m "not slow" $(or $(TESTS),tests/unit tests/wire tests/journeys) $(REPORT)
+	.without-posix/$(SYSTEM)/bin/python -m pytest $(OPTIONS) -m "not slow" $(or $(TESTS),$$(PYTHONPATH=tests $(BIN)/python -m support.platforms $(SYSTEM))) $(REPORT)
 
 # A test takes longer while it is traced.
 coverage: setup  ## run the fast tests, and print how many branches they take; COVERAGE="tests/unit" for a part

@@ -2,7 +2,8 @@
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
 `contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; `rules/`, from the cards in
 `packages/tooltrue-check/src/tooltrue_check/rules`; and `reference/`, from docstrings (`api_reference.py`). The tables
-of layers, in README.md and three pages, are made from `tooltrue.policy.pipeline`, and so is the picture `pipeline.svg`.
+of `platforms.md` are made from `tests/support/platforms.py`; the tables of layers, in README.md and three pages, from
+`tooltrue.policy.pipeline`, and so is the picture `pipeline.svg`.
 
     python docs/generate.py
 
@@ -38,6 +39,7 @@ from pipeline_picture import picture  # noqa: E402
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
 from security import table as attacks  # noqa: E402
+from support import platforms  # noqa: E402
 
 load_catalogues()
 
@@ -57,6 +59,7 @@ def pages() -> dict[str, str]:
         "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
         "layers.md": with_layers(DOCS / "layers.md"),
+        "platforms.md": platforms_page(),
         **rule_pages(),
         **reference_pages(),
         "pipeline.svg": picture(),
@@ -187,6 +190,43 @@ def _attacks(group: attacks.Group) -> str:
     tried = attacks.recorded()
     rows = "".join(row(one.id, one.attack, attacks.state(one, tried.get(one.id, 0))) for one in group.rows)
     return f"### {group.title}\n\n{head('row', 'attack', 'state')}{rows}"
+
+
+# --- platforms.md -----------------------------------------------------------------------------------------------------
+
+PLATFORMS = re.compile(r"(<!-- platforms: (\w+) -->\n).*?(<!-- end of platforms -->)", re.DOTALL)
+
+
+def platforms_page() -> str:
+    """The page is written by hand, but for the tables between their marks."""
+    tables = {"parts": _platform_parts, "features": _platform_features}
+    page = (DOCS / "platforms.md").read_text("utf-8")
+    return PLATFORMS.sub(lambda found: found[1] + tables[found[2]]() + found[3], page)
+
+
+def _platform_parts() -> str:
+    rows = [
+        row(
+            part.title,
+            " ".join(f"`{word}`" for word in (*part.verbs, *part.families)),
+            *(part.on(system) for system in platforms.SYSTEMS[1:]),
+            "<br>".join(f"`{test}`" for test in part.tests),
+        )
+        for part in platforms.PARTS
+    ]
+    return "\n" + head("part", "verbs and families", *platforms.SYSTEMS[1:], "tests") + "".join(rows) + "\n"
+
+
+def _platform_features() -> str:
+    rows = [
+        row(
+            feature.title,
+            *("yes" if system in feature.systems else "no" for system in platforms.SYSTEMS),
+            feature.instead,
+        )
+        for feature in platforms.FEATURES.values()
+    ]
+    return "\n" + head("feature", *platforms.SYSTEMS, "instead") + "".join(rows) + "\n"
 
 
 # --- layers, in several pages -----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from support.needs import Needs
 from support.sql import fresh_shops
 from support.tiers import Tiers
 from support.time_limit import TimeLimit
@@ -64,6 +65,7 @@ settings.register_profile(
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fresh_shops)
     config.pluginmanager.register(Family())
+    config.pluginmanager.register(Needs())
     config.pluginmanager.register(TimeLimit())
     config.pluginmanager.register(Tiers())
 

@@ -574,7 +574,8 @@ def _names() -> Any:
     return sys.modules[name]
 
 
-_installed: list[str] = []
+installed: list[str] = []
+"""The system whose lack this process has, if any."""
 
 
 def install(system: str) -> None:
@@ -582,9 +583,9 @@ def install(system: str) -> None:
     global _hidden_modules, _hidden_names, _windows_modules
     if system not in SYSTEMS:
         raise ValueError(f"{VARIABLE} is one of {', '.join(SYSTEMS)}, not {system!r}")
-    if _installed:
+    if installed:
         return
-    _installed.append(system)
+    installed.append(system)
     names = _names()
     if system == "windows":
         _hidden_modules, _hidden_names = names.NOT_WINDOWS_MODULES, names.NOT_WINDOWS
