@@ -27,6 +27,8 @@ MISSING = {
         "select.poll()",
         "select.select([0], [], [], 0)",
         "socket.AF_UNIX",
+        "file = tempfile.NamedTemporaryFile(); os.replace(file.name, file.name + 'x')",
+        "file = tempfile.NamedTemporaryFile(); pathlib.Path(file.name).unlink()",
         "ctypes.CDLL(None)",
         "ctypes.WinDLL('kernel32').NoSuchFunction",
         "open('/proc/self/status')",
@@ -53,7 +55,9 @@ MISSING = {
 
 THERE = {
     "windows": (
-        "import tempfile; tempfile.TemporaryDirectory().cleanup()",
+        "tempfile.TemporaryDirectory().cleanup()",
+        "tempfile.NamedTemporaryFile().close()",
+        "fd, name = tempfile.mkstemp(); os.close(fd); os.replace(name, name + 'x'); os.remove(name + 'x')",
         "assert subprocess.run(['echo', 'here'], capture_output=True, text=True).stdout == 'here\\n'",
         "process = subprocess.Popen(['sleep', '60']); process.terminate(); assert process.wait() == 1",
         "process = subprocess.Popen(['sleep', '60'], creationflags=subprocess.CREATE_NEW_PROCESS_GROUP);"
@@ -77,7 +81,7 @@ THERE = {
 
 PROGRAM = """
 import support.without_posix
-import asyncio, ctypes, importlib, multiprocessing, os, pathlib, select, signal, socket, subprocess, sys
+import asyncio, ctypes, importlib, multiprocessing, os, pathlib, select, signal, socket, subprocess, sys, tempfile
 
 async def watched(act): act(asyncio.get_running_loop())
 async def run(word): await (await asyncio.create_subprocess_exec(word, stdout=subprocess.PIPE)).communicate()

@@ -84,15 +84,19 @@ def _kind(name: Any, file: Any) -> str:
     return STANDARD if file.startswith(_STANDARD_LIBRARY) else OURS
 
 
-def _sees_all(frame: types.FrameType) -> bool:
-    """Whether the first caller outside the standard library may see everything."""
+def _caller(frame: types.FrameType) -> str:
+    """The kind of the first caller outside the standard library, if there is one."""
     at: types.FrameType | None = frame
     while at is not None:
         kind = kind_of(at.f_globals)
         if kind != STANDARD:
-            return kind == EXEMPTED
+            return kind
         at = at.f_back
-    return True
+    return STANDARD
+
+
+def _sees_all(frame: types.FrameType) -> bool:
+    return _caller(frame) in (STANDARD, EXEMPTED)
 
 
 class View(types.ModuleType):
@@ -268,6 +272,61 @@ def _hide_places(places: tuple[str, ...]) -> None:
     for supporting in (os.supports_dir_fd, os.supports_effective_ids):
         if real_access in supporting:
             supporting.add(access)
+
+
+# -- Open files -------------------------------------------------------------------------------------------------------
+
+_SHARING_VIOLATION = 32
+_MOST_DESCRIPTORS = 256
+"""Looked at one by one: a list of them is not to be had where ``/proc`` is hidden."""
+
+
+def _protect_open_files() -> None:
+    """Refuse to rename, replace or remove a file that this process has open, unless it was opened for that.
+
+    Windows asks the other way round, whether each handle allows it: those of Python do not.
+    """
+    fcntl, stat, threading = _real_import("fcntl"), _real_import("stat"), _real_import("threading")
+    looking = threading.local()
+
+    def is_open(path: Any) -> bool:
+        wanted = os.lstat(path)
+        if not stat.S_ISREG(wanted.st_mode):
+            return False
+        return any(_same(fd, wanted) for fd in range(_MOST_DESCRIPTORS))
+
+    def _same(fd: int, wanted: os.stat_result) -> bool:
+        try:
+            found, flags = os.fstat(fd), fcntl.fcntl(fd, fcntl.F_GETFL)
+        except OSError:  # not open
+            return False
+        key = (found.st_dev, found.st_ino)
+        if key != (wanted.st_dev, wanted.st_ino) or flags & os.O_PATH:
+            return False
+        windows = sys.modules.get("support.windows")
+        return windows is None or windows.deletable.get(fd) != key
+
+    def check(path: Any) -> None:
+        try:
+            refused = is_open(path)
+        except OSError:
+            return
+        if refused:
+            raise _fakes().windows_error(_SHARING_VIOLATION, "The file is open: another process could use it.", path)
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in ("os.rename", "os.remove") or getattr(looking, "now", False):
+            return
+        if any(isinstance(one, int) and one >= 0 for one in arguments) or _caller(_frame(1)) != OURS:
+            return
+        looking.now = True
+        try:
+            for path in arguments[: 2 if event == "os.rename" else 1]:
+                check(path)
+        finally:
+            looking.now = False
+
+    sys.addaudithook(hook)
 
 
 # -- os ---------------------------------------------------------------------------------------------------------------
@@ -614,6 +673,8 @@ def install(system: str) -> None:
         _hidden_names = names.NOT_MACOS
         _own_names.update(ctypes=_macos_ctypes)
     _hide_places(_PLACES[system])
+    if system == "windows":
+        _protect_open_files()
     builtins.__import__ = _import
     importlib.import_module = _import_module
     importlib.util.find_spec = _find_spec

@@ -71,11 +71,21 @@ def get_last_error() -> int:
     return getattr(_state, "error", 0)
 
 
-def windows_error(code: int | None = None, message: str | None = None) -> OSError:
+deletable: dict[int, tuple[int, int]] = {}
+"""Handles that share their file for deletion, with the device and the number of the file: it may be removed."""
+
+
+def share_for_deletion(handle: int) -> None:
+    """Note that the handle of a file was opened with ``FILE_SHARE_DELETE``."""
+    found = os.fstat(handle)
+    deletable[handle] = (found.st_dev, found.st_ino)
+
+
+def windows_error(code: int | None = None, message: str | None = None, path: object = None) -> OSError:
     """The exception that Windows's Python would raise, with ``winerror``."""
     code = get_last_error() if code is None else code
     number = _ERRNO.get(code, errno.EINVAL)
-    error = OSError(number, message or format_error(code))
+    error = OSError(number, message or format_error(code), path)
     setattr(error, "winerror", code)  # noqa: B010 - the types of Linux do not know it
     return error
 
