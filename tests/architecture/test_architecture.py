@@ -34,6 +34,7 @@ OWNERS = {
     "psycopg": ("state/postgres.py", "tooltrue_toolbox/sql/postgresql.py"),
     "pymysql": ("tooltrue_toolbox/sql/mysql.py",),
     "opentelemetry": ("observe/telemetry.py",),
+    "psutil": ("_internal/platform/psutil_table.py",),
     "redis": ("state/redis.py", "state/redis_events.py"),
     "hyperscan": ("policy/sanitize/one_pass.py",),
     "orjson": ("jsonrpc/long_strings.py",),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.serving import Process, command, is_alive, started
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process

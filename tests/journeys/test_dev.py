@@ -19,7 +19,7 @@ import pytest
 
 from journeys.test_cli import run
 from support.serving import command, environment, left_of
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.cli.dev_inspector import INSPECTOR
 from tooltrue.testing import BlockingClient
 from tooltrue.testing.state import LIMIT

@@ -22,7 +22,7 @@ from support.issuing.server import (
 from support.serving import command, environment, free_port, http, started, wait_for_port
 from support.warm_command import warm_command
 from support.wire.raw_http import Endpoint
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.testing.state import LIMIT
 
 __all__ = ["one_more_running_issuer", "one_running_issuer", "other_running_issuer", "running_issuer"]

@@ -16,7 +16,7 @@ import pytest
 
 from support.serving import Process, command, environment, http, started
 from support.wire.raw_http import Answer, Endpoint, modern
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.serving import META, SERVER, Process, command, environment, http, is_alive, left_of, started, stdio
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 

@@ -18,7 +18,7 @@ from support.event_loops import each_event_loop
 from support.sources import SOURCES
 from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
 from tooltrue import Client, Server
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
@@ -316,7 +316,7 @@ KILLED = """
 import asyncio, os, signal, sys, time
 sys.path[:0] = sys.argv[-1].split(os.pathsep)
 from pathlib import Path
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 from tooltrue_toolbox.sandbox import process
 
 process._GRACE_SECONDS = 0.1

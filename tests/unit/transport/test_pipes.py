@@ -8,8 +8,8 @@ import os
 import pytest
 
 from support.event_loops import each_event_loop
+from tooltrue._internal.platform.posix_pipes import PipeInput, PipeOutput
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport.pipes import PipeInput, PipeOutput
 
 __all__ = ["each_event_loop"]
 

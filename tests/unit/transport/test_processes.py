@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 from support.serving import left_of
-from tooltrue._internal import processes
+from tooltrue._internal.platform import processes
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 FAMILY = textwrap.dedent(
     """
     import subprocess, sys
-    from tooltrue.transport import processes
+    from tooltrue._internal.platform import processes
 
     processes.adopt_orphans()
     stubborn = "trap '' TERM INT HUP; echo; while :; do sleep 1; done"
@@ -70,7 +70,7 @@ def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
 def test_without_children_there_is_nothing_to_wait_for():
     """No process is looked up or waited for: neither of the calls that do it is made."""
     code = "import os, select; os.pidfd_open = select.poll = None; "
-    code += "from tooltrue.transport import processes as p; p.end_children()"
+    code += "from tooltrue._internal.platform import processes as p; p.end_children()"
     assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT, env=dict(os.environ)).returncode == 0
 
 
@@ -88,7 +88,7 @@ def test_a_process_that_ends_during_the_listing_of_descendants_is_not_an_error()
 
 THREADS = """
 import queue, subprocess, threading
-from tooltrue._internal.processes import descendants
+from tooltrue._internal.platform.processes import descendants
 
 def start(started, end):
     started.put(subprocess.Popen(["sleep", "600"]))
@@ -116,7 +116,7 @@ def test_a_child_is_found_while_the_thread_that_started_it_ends():
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
 def test_where_no_file_can_be_opened_nothing_is_found_and_nothing_raised():
     no_more = (
-        "import resource; from tooltrue._internal import processes; "
+        "import resource; from tooltrue._internal.platform import posix_processes as processes; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
         "processes.kill_descendants(); processes.kill_strays('nobody', {1: b'0'}); processes.kill_tree(1 << 22)"
     )

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Final, TypeVar
 
 from tooltrue._internal.platform.forks import cores_for_forks
-from tooltrue._internal.processes import die_with_parent
+from tooltrue._internal.platform.processes import die_with_parent
 
 __all__ = ["map_in_processes", "process_count"]
 

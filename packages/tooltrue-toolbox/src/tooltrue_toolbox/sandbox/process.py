@@ -21,8 +21,8 @@ from typing import Any, Literal, cast
 
 import tooltrue
 import tooltrue_toolbox
-from tooltrue._internal.child_descriptors import keep_descriptors
-from tooltrue._internal.processes import kill_tree
+from tooltrue._internal.platform.child_descriptors import keep_descriptors
+from tooltrue._internal.platform.processes import kill_tree
 from tooltrue_toolbox.completion import wait_until_done
 
 __all__ = ["ProcessOutcome", "SandboxBounds", "SandboxJob", "run", "what_holds"]

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from tooltrue._internal.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
+from tooltrue._internal.platform.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
 from tooltrue_toolbox.sandbox.machine import (
     DEVICES,
     HOLDS,

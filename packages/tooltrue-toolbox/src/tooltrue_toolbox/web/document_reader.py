@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from tooltrue._internal.child_descriptors import keep_descriptors
+from tooltrue._internal.platform.child_descriptors import keep_descriptors
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import install_command
 from tooltrue.jsonrpc.messages import decode, encode

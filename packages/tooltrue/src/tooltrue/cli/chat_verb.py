@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TypeAlias
 
 import click
 
+from tooltrue._internal.platform import stop_signals
 from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.cli.audit_log import show
 from tooltrue.cli.chat_screens import JsonScreen, Screen, TerminalScreen, why
@@ -178,17 +178,14 @@ async def _answer(desk: _Desk, line: str) -> None:
 @contextlib.contextmanager
 def _interrupting(desk: _Desk) -> Generator[None]:
     """Let Ctrl-C cancel the running question, or end the chat if no question is running."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    task = asyncio.current_task()
 
     def interrupt() -> None:
         if (ends := desk.running or task) is not None:
             ends.cancel()
 
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    try:
+    with stop_signals.interrupting(interrupt):
         yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Generator
 
-from tooltrue._internal.processes import kill_tree
+from tooltrue._internal.platform.processes import kill_tree
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, tell
 from tooltrue.cli.terminal_prompts import confirmed

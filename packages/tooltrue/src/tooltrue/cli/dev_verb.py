@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.worker_signals import HANG_UP_SIGNALS
 from tooltrue.cli.dev_inspector import inspector_running, is_inspector_wanted
 from tooltrue.cli.dev_supervisor import Supervisor
@@ -42,7 +43,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.server.sealed_tokens import new_key
 from tooltrue.state.places import sqlite_url
-from tooltrue.transport import http_runner, processes
+from tooltrue.transport import http_runner
 from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, sentence
 
 __all__ = ["command"]

@@ -12,6 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
+from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.worker_signals import STOP_SIGNALS
 from tooltrue.errors import TooltrueError
 from tooltrue.protocol.terminal import tell
@@ -19,7 +20,6 @@ from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.identity import Authenticate
 from tooltrue.state.facts import Facts
 from tooltrue.state.urls import open_facts
-from tooltrue.transport import processes
 from tooltrue.transport.http_server import AllowedHosts, Answerer, HttpApp, Receive, Scope, Send
 
 __all__ = ["LoadServer", "ServedServer", "Worker", "WorkerSettings", "begin", "no_log_format"]

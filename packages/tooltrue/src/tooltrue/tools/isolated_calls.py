@@ -2,7 +2,7 @@
 
 The process imports the function's module again, calls the function once, and returns the result as JSON. So it needs a
 module-level function without context and dependencies; changes that the function makes in memory are lost. It leads a
-process group of its own, and is killed with everything that it has started. ``isolated_child.py`` is the other end.
+family of its own, and is killed with everything that it has started. ``isolated_child.py`` is the other end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from tooltrue._internal.processes import kill_tree
+from tooltrue._internal.platform.processes import kill_tree, start_program
 from tooltrue.crashes import RemoteCrash
 from tooltrue.errors import DefinitionError, InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
@@ -80,8 +80,8 @@ class _ChildProcess:
         with self._lock:
             if self._killed:
                 return b""
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            self._process = process = start_program(
+                [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         output, _ = process.communicate(self._job)
         self.status = process.returncode

@@ -10,11 +10,10 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from functools import partial
 from types import ModuleType
 from typing import Any
 
-from tooltrue._internal.processes import adopt_orphans, kill_descendants
+from tooltrue._internal.platform.processes import adopt_orphans, close_in_forks, kill_descendants
 from tooltrue.crashes import trace_text
 from tooltrue.errors import InvalidResult, ToolError
 from tooltrue.jsonrpc.messages import decode, encode
@@ -35,7 +34,7 @@ def main() -> None:
     words = os.dup(1)
     os.dup2(2, 1)
     # A forked copy of this process writes no result; if it held the pipe, the parent would wait for it.
-    os.register_at_fork(after_in_child=partial(os.close, words))
+    close_in_forks(words)
     answer = encode(_answer(job))
     with os.fdopen(words, "wb") as pipe:
         pipe.write(answer)

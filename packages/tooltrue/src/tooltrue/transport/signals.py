@@ -12,13 +12,11 @@ import signal
 import threading
 from collections.abc import Callable, Generator
 from types import FrameType
-from typing import TypeAlias
+
+from tooltrue._internal.platform import stop_signals
+from tooltrue._internal.platform.stop_signals import SignalHandler
 
 __all__ = ["ends_on_signal"]
-
-_NUMBERS = (signal.SIGINT, signal.SIGTERM)
-
-_Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 # Serving applications, by the function that ends their streams. Accessed by the main thread only.
 _closings: dict[Callable[[], None], asyncio.AbstractEventLoop] = {}
@@ -36,21 +34,21 @@ def ends_on_signal(closing: Callable[[], None]) -> Generator[None]:
         yield
         return
     _closings[closing] = asyncio.get_running_loop()
-    for number in _NUMBERS:
+    for number in stop_signals.NUMBERS:
         _install(number)
     try:
         yield
     finally:
         del _closings[closing]
         if not _closings:
-            for number in _NUMBERS:
+            for number in stop_signals.NUMBERS:
                 _put_back(number)
 
 
 class _Chained:
     """Our handler, chained before another one."""
 
-    def __init__(self, before: _Handler) -> None:
+    def __init__(self, before: SignalHandler) -> None:
         self.before = before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:

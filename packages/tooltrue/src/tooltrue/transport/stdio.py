@@ -10,20 +10,16 @@ import asyncio
 import contextlib
 import logging
 import os
-import select
-import signal
-import stat
 import sys
-import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import FrameType
 from typing import Protocol
 
-from tooltrue.transport import processes
+from tooltrue._internal.platform import processes, stop_signals
+from tooltrue._internal.platform.pipes import RunningInput, SharedOutput, shared_input
 from tooltrue.transport.lines import LineSplitter
-from tooltrue.transport.pipes import PipeInput
 from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
 from tooltrue.wording import coded_sentence
 
@@ -32,8 +28,6 @@ __all__ = ["LIFESPAN_SECONDS", "serve"]
 _log = logging.getLogger("tooltrue")
 
 _CHUNK = 64 * 1024
-_FEW = 16 * 1024
-"""Bytes that wait to be written: above the one a reader has fallen behind, at the other it has caught up."""
 _END_SECONDS = 1.0
 _LAST_SECONDS = 2.5
 LIFESPAN_SECONDS = 1.0
@@ -59,45 +53,23 @@ class StdioSession(Protocol):
     async def close(self) -> None: ...
 
 
-class _Output:
-    """Writes lines in order without blocking the loop: at once while the reader keeps up, otherwise later.
-
-    The descriptor of a pipe, socket or terminal is written to directly, and the loop is asked only when it is full: a
-    transport of asyncio costs several times as much for each answer.
-    """
+class _Output(SharedOutput):
+    """Writes lines in order without blocking the loop: at once while the reader keeps up, otherwise later."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        super().__init__(descriptor)
         self.more_to_come: Callable[[], bool] = lambda: False
-        self.crowded: Callable[[bool], None] = lambda crowded: None
-        """Called when the reader has fallen behind, and when it has caught up."""
-        self._on_gone: Callable[[], object] = lambda: None
-        self._gone = False
-        self._drained = asyncio.Event()
-        self._can_wait = _can_wait_for(descriptor)  # all others never block
         self._pending: list[bytes] = []
         self._size = 0
         self._scheduled = False
         self._collects = False
-        self._rest = memoryview(b"")
-        self._backlog: list[bytes] = []
-        self._backlog_size = 0
-        self._is_crowded = False
         self._loop = asyncio.get_running_loop()
-
-    def open(self, gone: Callable[[], None]) -> None:
-        """``gone`` is called when the reader has closed its end."""
-        self._on_gone = gone
-        if self._can_wait:
-            os.set_blocking(self._descriptor, False)
-            if not os.isatty(self._descriptor):  # the end of a pipe to write to is "readable" once its reader is gone
-                self._loop.add_reader(self._descriptor, self._end)
 
     def write(self, frame: bytes) -> None:
         """Send now, or together with answers that are about to follow."""
         follows = self._collects or self._scheduled or self.more_to_come()
         if not (follows or self._pending):
-            self._send(frame + b"\n")
+            self.send(frame + b"\n")
             return
         self._pending += (frame, b"\n")
         self._size += len(frame)
@@ -127,100 +99,12 @@ class _Output:
             data = b"".join(self._pending)
             self._pending.clear()
             self._size = 0
-            self._send(data)
-
-    def _send(self, data: bytes) -> None:
-        if self._gone:
-            return
-        if self._rest or self._backlog:
-            self._queue(data)
-            return
-        try:
-            count = os.write(self._descriptor, data) if self._can_wait else _write_all(self._descriptor, data)
-        except BlockingIOError:
-            count = 0
-        except OSError as error:
-            self._fail(error)
-            return
-        if count < len(data):
-            self._rest = memoryview(data)[count:]
-            self._loop.add_writer(self._descriptor, self._write_rest)
-            self._tell_crowded()
-
-    def _queue(self, data: bytes) -> None:
-        self._backlog.append(data)
-        self._backlog_size += len(data)
-        self._tell_crowded()
-
-    def _write_rest(self) -> None:
-        if not self._rest:
-            self._rest = memoryview(b"".join(self._backlog))
-            self._backlog.clear()
-            self._backlog_size = 0
-        try:
-            self._rest = self._rest[os.write(self._descriptor, self._rest) :]
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._fail(error)
-            return
-        if not (self._rest or self._backlog):
-            self._loop.remove_writer(self._descriptor)
-            self._drained.set()
-        self._tell_crowded()
-
-    def _tell_crowded(self) -> None:
-        waiting = len(self._rest) + self._backlog_size
-        is_crowded = waiting > (_FEW if self._is_crowded else _CHUNK)
-        if is_crowded is not self._is_crowded:
-            self._is_crowded = is_crowded
-            self.crowded(is_crowded)
-
-    def _fail(self, error: OSError) -> None:
-        if not self._can_wait:
-            problem = os.strerror(error.errno or 0)
-            _log.error("%s", coded_sentence(STDOUT_NOT_WRITABLE, "en", {"problem": problem}))
-        self._end()
-
-    def _end(self) -> None:
-        """The reader is gone: nothing can be sent any more."""
-        if self._gone:
-            return
-        self._gone = True
-        self._stop()
-        self._drained.set()
-        self._on_gone()
-
-    def _stop(self) -> None:
-        if self._can_wait:
-            self._loop.remove_reader(self._descriptor)
-            self._loop.remove_writer(self._descriptor)
+            self.send(data)
 
     async def close(self) -> None:
         """Flush to the reader, for at most a second."""
         self._flush()
-        if not self._gone and (self._rest or self._backlog):
-            self._drained.clear()
-            await _within(_END_SECONDS, self._drained.wait())
-        self._stop()
-        os.close(self._descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> int:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    return len(data)
-
-
-class _Input(Protocol):
-    """Reads in the background; can be paused, and stops when it is closed."""
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-    def close(self) -> None: ...
+        await self.close_within(_END_SECONDS)
 
 
 def _take_descriptors() -> tuple[int, int]:
@@ -293,7 +177,7 @@ async def _serve(
     last_seconds: float,
 ) -> None:
     output = _Output(target)
-    output.open(finished.set)
+    output.open(finished.set, _report_failure)
     session = make(output.write)
     output.more_to_come = session.is_busy
     splitter = LineSplitter(session.feed, lambda: (session.too_long(), finished.set()))
@@ -302,7 +186,9 @@ async def _serve(
         splitter.end()
         finished.set()
 
-    reading = _read(source, partial(output.collect, splitter.feed), on_end, last_seconds)
+    reading: RunningInput = shared_input(
+        source, partial(output.collect, splitter.feed), on_end, partial(processes.exit_within, last_seconds)
+    )
 
     def crowded(is_crowded: bool) -> None:
         # A client that does not read answers can send no more requests, and its pending ones wait.
@@ -311,9 +197,14 @@ async def _serve(
 
     output.crowded = crowded
     await finished.wait()
-    reading.close()
+    reading.stop()
     await _end(session, stopped)
     await output.close()
+
+
+def _report_failure(error: OSError) -> None:
+    problem = os.strerror(error.errno or 0)
+    _log.error("%s", coded_sentence(STDOUT_NOT_WRITABLE, "en", {"problem": problem}))
 
 
 def _on_signals(stop: Callable[[], object], last_seconds: float) -> None:
@@ -324,24 +215,7 @@ def _on_signals(stop: Callable[[], object], last_seconds: float) -> None:
         processes.exit_within(last_seconds)
         loop.call_soon_threadsafe(stop)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handle)
-
-
-class _FileInput:
-    """A file is always read to its end, by a thread; its content is finite."""
-
-    def __init__(self, source: int, feed: Callable[[bytes], None], on_end: Callable[[], object]) -> None:
-        loop = asyncio.get_running_loop()
-        threading.Thread(
-            target=_read_file, args=(source, loop, feed, on_end), name="tooltrue-stdin", daemon=True
-        ).start()
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-    def close(self) -> None: ...
+    stop_signals.handle(handle)
 
 
 async def _end(session: StdioSession, stopped: asyncio.Event) -> None:
@@ -356,33 +230,3 @@ async def _within(seconds: float, work: Coroutine[object, object, object]) -> No
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await work
-
-
-def _read(source: int, feed: Callable[[bytes], None], on_end: Callable[[], object], last_seconds: float) -> _Input:
-    """Feed the input, then call ``on_end``."""
-    if not _can_wait_for(source):
-        return _FileInput(source, feed, on_end)
-    threading.Thread(target=_watch_end, args=(source, last_seconds), name="tooltrue-end", daemon=True).start()
-    return PipeInput(source, feed, on_end)
-
-
-def _watch_end(source: int, last_seconds: float) -> None:
-    """After the other end has closed, end the process in time even if a tool blocks the event loop."""
-    poll = select.poll()
-    poll.register(source, select.POLLRDHUP)
-    poll.poll()
-    processes.exit_within(last_seconds)
-
-
-def _can_wait_for(descriptor: int) -> bool:
-    """Whether the loop can wait for the descriptor: a pipe, socket or terminal. Files and devices can only be read."""
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
-
-
-def _read_file(
-    source: int, loop: asyncio.AbstractEventLoop, feed: Callable[[bytes], None], on_end: Callable[[], object]
-) -> None:
-    while data := os.read(source, _CHUNK):
-        loop.call_soon_threadsafe(feed, data)
-    loop.call_soon_threadsafe(on_end)

@@ -73,6 +73,14 @@ SERVER_COMMAND_START_FAILED: Final = message(
     "{command} cannot be started: {problem}.",
     "无法启动 {command}：{problem}。",
 )
+BATCH_FILE_ARGUMENT_REFUSED: Final = message(
+    "TT4700",
+    "{command} is a batch file, and cmd.exe would interpret the character {character!r} in its argument {argument!r}; "
+    "it is not started. Start the program behind it instead, such as node with the script of a package, or pass the "
+    "value in a variable of the environment.",
+    "{command} 是批处理文件，cmd.exe 会解释其参数 {argument!r} 中的字符 {character!r}；因此不予启动。请改为直接启动其"
+    "背后的程序（例如用 node 运行软件包的脚本），或通过环境变量传递该值。",
+)
 SERVER_COMMAND_EXITED: Final = message(
     "TT5004",
     "{command} has ended. The last that it printed to standard error: {stderr}",

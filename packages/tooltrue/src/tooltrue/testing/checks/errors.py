@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
+from tooltrue._internal.platform import processes
 from tooltrue.client.client import link_to
 from tooltrue.errors import ConnectionLost, MethodNotFound, RequestTimeout, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Id, Json, is_object
@@ -44,7 +43,6 @@ from tooltrue.testing.wording import (
     SKIPPED_TOOLS_TOO_SLOW,
 )
 from tooltrue.transport.memory import MemoryLink
-from tooltrue.transport.processes import descendants
 from tooltrue.transport.stdio_client import StdioLink
 from tooltrue.wording import Worded
 
@@ -172,21 +170,15 @@ async def _check_exit(bench: Bench, link: StdioLink) -> AsyncIterator[Finding]:
     async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
         for subject in bench.callable():
             await line.answer(line.ask("tools/call", {"name": subject.name, "arguments": subject.good}))
-        family = list(descendants(link.pid)) if link.pid is not None else []
+        family = link.family()
         has_ended = await link.end_input()
-        survivors = [process for process in family if _is_alive(process)]
+        survivors = [process for process in family if processes.is_alive(process)]
     if not has_ended:
         yield failed(FINDING_RUNS_AFTER_INPUT_END)
     if survivors:
         yield failed(FINDING_LEFTOVER_PROCESSES, count=len(survivors))
     if has_ended and not survivors:
         yield passed(processes=len(family) + 1)
-
-
-def _is_alive(process: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 _WINDOWS = 3
@@ -204,7 +196,7 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
         return
     before = len(asyncio.all_tasks())
     async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
-        gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link.pid or 0)
+        gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link)
         for subject in readers:
             if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
                 yield not_run(SKIPPED_TOOLS_TOO_SLOW, subject.name)
@@ -239,10 +231,5 @@ def _in_this_process() -> Mapping[str, int]:
     return {"blocks": sys.getallocatedblocks(), "tasks": len(asyncio.all_tasks())}
 
 
-def _in_process(process: int) -> Mapping[str, int]:
-    try:
-        descriptors = len(os.listdir(f"/proc/{process}/fd"))
-        threads = len(os.listdir(f"/proc/{process}/task"))
-    except OSError:
-        descriptors = threads = 0
-    return {"descriptors": descriptors, "threads": threads, "processes": len(descendants(process))}
+def _in_process(link: StdioLink) -> Mapping[str, int]:
+    return {**processes.figures(link.pid or 0), "processes": len(link.family())}
