@@ -94,7 +94,8 @@ class _Process:
 
 
 class Job:
-    """A job object. All its processes are killed when it is closed, or when the process that has made it ends."""
+    """A job object. All its processes are killed when it is closed, or when the process that has made it ends. It is
+    not closed with this object, as its own process may be in it."""
 
     def __init__(self) -> None:
         self._handle: int | None = _kernel32.CreateJobObjectW(None, None)
@@ -157,9 +158,6 @@ class Job:
         handle, self._handle = self._handle, None
         if handle:
             _kernel32.CloseHandle(handle)
-
-    def __del__(self) -> None:
-        self.close()
 
 
 def resume(process: int) -> None:

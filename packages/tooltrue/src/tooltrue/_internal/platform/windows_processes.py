@@ -58,8 +58,10 @@ class Program(subprocess.Popen[bytes]):
         except OSError:
             self.kill()
             self.wait()
+            self.job.close()
             raise
         _programs[self.pid] = self
+        weakref.finalize(self, self.job.close).atexit = False  # then, the system closes it
 
 
 def start_program(
