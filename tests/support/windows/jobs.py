@@ -137,7 +137,7 @@ def is_in_job(process: int, job: int, result: Any) -> bool:
 
 @function("kernel32", "OpenProcess")
 def open_process(access: int, inherits: bool, process: int) -> int | None:
-    if process <= 0 or not (stat := _stat(process)) or stat[0] == "Z" and int(stat[1]) != os.getpid():
+    if process <= 0 or not (stat := _stat(process)) or (stat[0] == "Z" and int(stat[1]) != os.getpid()):
         set_last_error(_INVALID_PARAMETER)
         return None
     handle = new_handle()
