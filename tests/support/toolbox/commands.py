@@ -14,7 +14,7 @@ from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue_toolbox.command import read_text, toolset
-from tooltrue_toolbox.sandbox.process import what_holds
+from tooltrue_toolbox.platform.sandbox.programs import what_holds
 
 __all__ = [
     "ANYTHING",

@@ -24,9 +24,9 @@ from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
 from tooltrue_toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
 from tooltrue_toolbox.completion import wait_until_done
+from tooltrue_toolbox.platform.sandbox import supervisor_link
+from tooltrue_toolbox.platform.sandbox.programs import ProcessOutcome, SandboxBounds, SandboxJob, run
 from tooltrue_toolbox.rooted_paths import Folders
-from tooltrue_toolbox.sandbox import process
-from tooltrue_toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run
 
 __all__ = ["each_event_loop"]
 
@@ -184,7 +184,7 @@ def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(r
 def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(supervisor_link, "_GRACE_SECONDS", 0.1)
     before, stopped = {*_own_children()}, list[int]()
 
     def stop_it(size: int, part: bytes) -> None:
@@ -264,7 +264,7 @@ async def _ended(process: int) -> None:
 @pytest.mark.skipif("seccomp" not in HOLDS, reason="needs seccomp, to take the namespaces away")
 def test_a_machine_that_lacks_a_hold_says_so_and_refuses_where_it_is_required(root: Path, tmp_path: Path) -> None:
     look = (
-        f"import sys; sys.path[:0] = {PATHS!r}; from tooltrue_toolbox.sandbox.process import what_holds; "
+        f"import sys; sys.path[:0] = {PATHS!r}; from tooltrue_toolbox.platform.sandbox.programs import what_holds; "
         "print(*what_holds())"
     )
     inside = python("look", look, effect="write").replace("readable = [", f"readable = [{json.dumps(PATHS)[1:-1]}, ")
@@ -276,7 +276,7 @@ FALLBACK = """
 import asyncio, os, sys
 sys.path[:0] = sys.argv[-1].split(os.pathsep)
 from pathlib import Path
-from tooltrue_toolbox.sandbox.process import SandboxBounds, SandboxJob, run
+from tooltrue_toolbox.platform.sandbox.programs import SandboxBounds, SandboxJob, run
 
 def line(file):
     try:
@@ -317,9 +317,10 @@ import asyncio, os, signal, sys, time
 sys.path[:0] = sys.argv[-1].split(os.pathsep)
 from pathlib import Path
 from tooltrue._internal.platform.processes import descendants
-from tooltrue_toolbox.sandbox import process
+from tooltrue_toolbox.platform.sandbox import supervisor_link
+from tooltrue_toolbox.platform.sandbox.programs import SandboxJob, run
 
-process._GRACE_SECONDS = 0.1
+supervisor_link._GRACE_SECONDS = 0.1
 
 def line(file):
     try:
@@ -344,8 +345,8 @@ def kill_it(size, part):
 async def main():
     for text in sys.argv[1:-1]:
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-        job = process.SandboxJob("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
-        ended = await process.run(job, kill_it)
+        job = SandboxJob("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"})
+        ended = await run(job, kill_it)
         print("namespaces" in ended.holds, ended.cause, left_in_the_end(text.count("&")), flush=True)
 
 asyncio.run(main())

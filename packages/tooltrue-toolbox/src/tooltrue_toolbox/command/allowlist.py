@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.errors import ConfigurationError, SchemaError, ToolError, fact_of
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.tools.vocabulary import EFFECTS, Effect
@@ -39,17 +40,19 @@ from tooltrue_toolbox.command.wording import (
     COMMAND_PATH_OUTSIDE_DIRECTORY,
     COMMAND_PROGRAM_NOT_FOUND,
     COMMAND_VALUE_BEGINS_WITH_DASH,
+    COMMAND_VALUE_BEGINS_WITH_SLASH,
+    COMMAND_VALUE_HAS_QUOTE,
     COMMAND_VALUE_INVALID,
     DUPLICATE_COMMAND_OPTION,
     LABEL_THE_ALLOWLIST,
     REASON_ARGUMENT_NOT_LAST,
 )
+from tooltrue_toolbox.platform.programs import PROGRAMS, Misreading
+from tooltrue_toolbox.platform.sandbox.mechanisms import HOLDS
 from tooltrue_toolbox.rooted_paths import Folders, path_errors
-from tooltrue_toolbox.sandbox.machine import HOLDS
 
 __all__ = ["FILE", "AllowList", "Command", "WordRule", "confined", "read", "read_text", "simple"]
 
-PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LONGEST = 4096
 """Characters of one argument."""
 
@@ -63,7 +66,8 @@ INTERPRETERS = re.compile(
     r"|watch|nice|ionice|chrt|taskset|numactl|prlimit|choom|nohup|timeout|time|stdbuf|setsid|setarch|linux(32|64)"
     r"|unshare|nsenter|chroot|setpriv|capsh|bwrap|firejail|fakeroot|script|tmux|screen|socat|run-parts|systemd-run|sudo"
     r"|su|runuser|doas|pkexec|ssh|docker|podman|kubectl|at|batch|flock|strace|ltrace|ld\.so|ld-linux.*|powershell|pwsh"
-    r"|cmd"
+    r"|cmd",
+    re.IGNORECASE if PROGRAMS.name("R") == "r" else re.NOFLAG,
 )
 """Programs that execute their arguments as code or commands."""
 
@@ -137,7 +141,7 @@ _COMMAND: dict[str, Any] = {
         "network": {"type": "boolean"},
         "environment": _VARIABLES,
         "pass_environment": _TEXTS,
-        "readable": {"type": "array", "items": {"type": "string", "pattern": "^/"}},
+        "readable": {"type": "array", "items": {"type": "string", "pattern": "^/" if HAS_POSIX else "^(/|[A-Za-z]:)"}},
         "writable": {"type": "array", "items": {"type": "string", "pattern": "^[^/.]"}},
         "seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
         "cpu_seconds": {"type": "integer", "minimum": 1},
@@ -173,6 +177,12 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {"required": HOLDS, "available": ()}
 _Kind = Literal["text", "integer", "path"]
 
 
+_MISREADINGS: Mapping[Misreading, str] = {
+    "option": COMMAND_VALUE_BEGINS_WITH_SLASH,
+    "quote": COMMAND_VALUE_HAS_QUOTE,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class WordRule:
     """The rules for one word. ``schema`` validates it, as a number for an integer."""
@@ -192,6 +202,8 @@ class WordRule:
             value = int(word) if re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", word) else word
         elif word.startswith("-"):
             raise ToolError.of(COMMAND_VALUE_BEGINS_WITH_DASH, where=where)
+        elif misreading := PROGRAMS.misreads(word):
+            raise ToolError.of(_MISREADINGS[misreading], where=where)
         if problems := self.schema.problems(value):
             raise ToolError.of(COMMAND_VALUE_INVALID, where=where, problem=problems[0].without_path)
         return self._inside(word, where, folders, below) if self.kind == "path" else word
@@ -210,7 +222,7 @@ class WordRule:
             if status is not None and not stat.S_ISDIR(status.st_mode):
                 spot.must_be_plain(status)
         parts = [part for part in word.split("/") if part not in ("", ".")]
-        return "/".join((".", *parts))
+        return PROGRAMS.path_word(parts)
 
     def usage(self) -> str:
         """The value as shown in a line of usage."""
@@ -337,11 +349,15 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The commands by name, and the mandatory confinement mechanisms. ``file`` is the file it was read from, if any."""
+    """The commands by name, and the mandatory confinement mechanisms. ``file`` is the file it was read from, if any.
+
+    ``may_be_unconfined``: the operator accepts that they also run on a system that confines no program.
+    """
 
     commands: Mapping[str, Command]
     required: tuple[str, ...] = ()
     file: Path | None = None
+    may_be_unconfined: bool = False
 
     def effect(self) -> Effect:
         """The most dangerous effect of all commands."""
@@ -372,11 +388,11 @@ def read_text(text: str, *, file: Path | None = None) -> AllowList:
         raise ConfigurationError.of(COMMAND_ALLOWLIST_INVALID, file=name, problem=problems[0])
     if not document["commands"]:
         raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
-    path = tuple(document.get("path", PATH))
+    path = tuple(document.get("path", PROGRAMS.folders()))
     commands = {each: _command(each, entry, path) for each, entry in sorted(document["commands"].items())}
-    confinement = document.get("confinement", "available")
+    confinement = document.get("confinement", [])
     required = _REQUIRED[confinement] if isinstance(confinement, str) else confinement
-    return AllowList(commands, tuple(required), file)
+    return AllowList(commands, tuple(required), file, confinement == "available")
 
 
 def simple(lines: Sequence[str]) -> AllowList:
@@ -385,14 +401,15 @@ def simple(lines: Sequence[str]) -> AllowList:
     if not any(words):
         raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
     entries = {" ".join(each): {"run": each, "description": f"Runs {' '.join(each)}"} for each in words if each}
-    return AllowList({name: _command(name, entry, PATH) for name, entry in sorted(entries.items())})
+    path = PROGRAMS.folders()
+    return AllowList({name: _command(name, entry, path) for name, entry in sorted(entries.items())})
 
 
 def confined(allowed: AllowList, confinement: str) -> AllowList:
     """The list with another requirement of confinement: ``required`` or ``available``."""
     if confinement not in _REQUIRED:
         raise ConfigurationError.of(SETTING_INVALID, name="--confinement", wanted=alternatives(list(_REQUIRED)))
-    return replace(allowed, required=_REQUIRED[confinement])
+    return replace(allowed, required=_REQUIRED[confinement], may_be_unconfined=confinement == "available")
 
 
 def _command(name: str, entry: Mapping[str, Any], path: Sequence[str]) -> Command:
@@ -411,7 +428,7 @@ def _command(name: str, entry: Mapping[str, Any], path: Sequence[str]) -> Comman
         entry.get("dashes", True),
         entry.get("network", False),
         _environment(entry, path),
-        (program, *(word for word in entry["run"][1:] if word.startswith("/")), *entry.get("readable", ())),
+        (program, *(word for word in entry["run"][1:] if Path(word).is_absolute()), *entry.get("readable", ())),
         tuple(entry["writable"]) if "writable" in entry else None,
         {name: entry[name] for name in _LIMITS if name in entry},
         tuple(entry.get("example", ())),
@@ -427,21 +444,28 @@ _LIMITS = ("seconds", "cpu_seconds", "memory_mib", "file_mib", "output_mib", "pr
 
 def _environment(entry: Mapping[str, Any], path: Sequence[str]) -> dict[str, str]:
     passed = {name: os.environ[name] for name in entry.get("pass_environment", ()) if name in os.environ}
-    return {"PATH": ":".join(path), **_ENVIRONMENT, **passed, **entry.get("environment", {})}
+    usual = {"PATH": os.pathsep.join(path), **_ENVIRONMENT}
+    return {**usual, **PROGRAMS.variables(passed), **PROGRAMS.variables(entry.get("environment", {}))}
 
 
 def _program(name: str, word: str, path: Sequence[str]) -> str:
     """The path of the program, resolved once: one that appears later in an earlier folder is not used."""
-    if word.lower().endswith((".bat", ".cmd")):
+    if PROGRAMS.is_batch(word):
         raise ConfigurationError.of(COMMAND_BATCH_FILE, command=name, program=word)
-    if "/" in word and not word.startswith("/"):
-        raise ConfigurationError.of(COMMAND_PROGRAM_NOT_FOUND, command=name, program=word, path=":".join(path))
-    for place in [word] if word.startswith("/") else [os.path.join(folder, word) for folder in path]:
-        real_path = os.path.realpath(place)
-        if os.path.isabs(place) and os.access(real_path, os.X_OK) and stat.S_ISREG(os.stat(real_path).st_mode):
-            # Under its own name, which may select its function; only the links of its folder are resolved.
-            return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
-    raise ConfigurationError.of(COMMAND_PROGRAM_NOT_FOUND, command=name, program=word, path=":".join(path))
+    is_absolute = Path(word).is_absolute()
+    if is_absolute or os.path.basename(word) == word:
+        for place in (
+            file if is_absolute else os.path.join(folder, file)
+            for folder in ([""] if is_absolute else path)
+            for file in PROGRAMS.files(word)
+        ):
+            real_path = os.path.realpath(place)
+            if os.path.isabs(place) and os.access(real_path, os.X_OK) and stat.S_ISREG(os.stat(real_path).st_mode):
+                if PROGRAMS.is_batch(real_path):
+                    raise ConfigurationError.of(COMMAND_BATCH_FILE, command=name, program=word)
+                # Under its own name, which may select its function; only the links of its folder are resolved.
+                return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+    raise ConfigurationError.of(COMMAND_PROGRAM_NOT_FOUND, command=name, program=word, path=os.pathsep.join(path))
 
 
 _KEYWORDS = {"enum": "enum", "pattern": "pattern", "format": "format", "minimum": "minimum", "maximum": "maximum"}
@@ -478,10 +502,14 @@ def _check_arguments(command: Command) -> None:
 
 def _check_escapes(command: Command) -> None:
     """``ConfigurationError`` for a template by which a model could run arbitrary programs."""
-    names = {os.path.basename(command.program), os.path.basename(os.path.realpath(command.program))}
+    names = {PROGRAMS.name(command.program), PROGRAMS.name(os.path.realpath(command.program))}
     open_ended = bool(command.arguments) or any(command.options.values())
-    script = any(word.startswith("/") and os.path.isfile(word) for word in command.fixed)
-    if open_ended and not script and any(map(INTERPRETERS.fullmatch, names)):
+    script = any(Path(word).is_absolute() and os.path.isfile(word) for word in command.fixed)
+    if (
+        open_ended
+        and not script
+        and any(INTERPRETERS.fullmatch(name) or PROGRAMS.runs_arguments(name) for name in names)
+    ):
         raise ConfigurationError.of(
             COMMAND_INTERPRETER_NOT_ALLOWED, command=command.name, program=os.path.basename(command.program)
         )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import CallToolResult, ResourceLink, replaced
 from tooltrue.tools.content import structured
 from tooltrue.tools.local import LocalToolset
-from tooltrue.tools.meta_keys import CONFINED_BY
+from tooltrue.tools.meta_keys import CONFINED_BY, NOT_CONFINED
 from tooltrue.tools.vocabulary import Context, Slice
 from tooltrue.wording import Worded, sentence
 from tooltrue_toolbox.command.allowlist import AllowList, Command
@@ -31,20 +32,33 @@ from tooltrue_toolbox.command.wording import (
     COMMAND_PROCESS_LIMIT_EXCEEDED,
     COMMAND_START_FAILED,
     COMMAND_TIMEOUT,
-    COMMANDS_REQUIRE_LINUX,
+    COMMANDS_ARE_NOT_CONFINED,
     CONFINEMENT_NOT_AVAILABLE,
+    CONFINEMENT_NOT_SUPPORTED,
+    LABEL_COMMAND_NOT_CONFINED,
     LABEL_COMMAND_WITH_NETWORK,
     LABEL_COMMAND_WITHOUT_NETWORK,
+    PROGRAMS_ENDED_BY_JOB_OBJECT,
+    PROGRAMS_ENDED_BY_PROCESS_GROUP,
     UNKNOWN_ALLOWED_COMMAND,
     WORKING_DIRECTORY_REQUIRED,
 )
-from tooltrue_toolbox.openat2 import beneath
+from tooltrue_toolbox.platform.sandbox.programs import (
+    HOLDS,
+    LIMITED_BY,
+    ProcessOutcome,
+    SandboxBounds,
+    SandboxJob,
+    part_of,
+    run,
+    what_holds,
+)
 from tooltrue_toolbox.registration import preview_of, settings_of, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Target, path_errors
-from tooltrue_toolbox.sandbox.machine import HOLDS
-from tooltrue_toolbox.sandbox.process import ProcessOutcome, SandboxBounds, SandboxJob, run, what_holds
 
 __all__ = ["Commands", "toolset"]
+
+_log = logging.getLogger("tooltrue")
 
 AT_ONCE = 8
 """Programs that run at the same time, for all callers together."""
@@ -76,13 +90,13 @@ class _CommandPlan:
 class Commands:
     """The tools over an allowlist and the folders in which its commands work.
 
-    ``ConfigurationError`` where the list can be changed from within a folder, or a required confinement mechanism is
-    missing.
+    ``ConfigurationError`` where the list can be changed from within a folder, a required confinement mechanism is
+    missing, or the system has none and the operator does not accept that.
     """
 
     def __init__(self, allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | None = None) -> None:
-        if sys.platform != "linux":
-            raise ConfigurationError.of(COMMANDS_REQUIRE_LINUX)
+        if LIMITED_BY is not None and not (allowed.may_be_unconfined or allowed.required):
+            raise ConfigurationError.of(CONFINEMENT_NOT_SUPPORTED)
         if not allowed.commands:
             raise ConfigurationError.of(COMMAND_ALLOWLIST_EMPTY)
         self.allowed = allowed
@@ -119,6 +133,7 @@ class Commands:
                 for command in self.allowed.commands.values()
             ],
             "held_by": list(self.holds),
+            **({} if LIMITED_BY is None else {"note": _unconfined_note(LIMITED_BY)}),
         }
 
     @tool(title="Run a command", idempotent=False, at_once=AT_ONCE, untrusted=True)
@@ -138,6 +153,8 @@ class Commands:
         """The command line, for the person who is asked to approve it."""
         plan = self._plan(arguments)
         facts = {"program": plan.command.program, "words": list(plan.argv[1:]), "folder": plan.display_path}
+        if LIMITED_BY is not None:
+            return Worded(LABEL_COMMAND_NOT_CONFINED, facts)
         return Worded(LABEL_COMMAND_WITH_NETWORK if plan.command.network else LABEL_COMMAND_WITHOUT_NETWORK, facts)
 
     def _plan(self, arguments: dict[str, Any]) -> _CommandPlan:
@@ -172,8 +189,8 @@ class Commands:
 
     def _writable(self, command: Command, opened: ExitStack) -> tuple[str | int, ...]:
         """The places where it may write: none if its effect is "read", else the folders, or the parts that the entry
-        names."""
-        if command.effect == "read":
+        names. None where that cannot be confined."""
+        if command.effect == "read" or LIMITED_BY is not None:
             return ()
         return self._roots if command.writable is None else tuple(self._parts(command.writable, opened))
 
@@ -182,7 +199,7 @@ class Commands:
         made them."""
         for label, name in product(self._folders.labels, names):
             spot = opened.enter_context(self._folders[label].find((), label, "read"))
-            if (part := beneath(spot.fd, name, mounts=True)) is not None:
+            if (part := part_of(spot.fd, name)) is not None:
                 opened.callback(os.close, part)
                 yield part
 
@@ -218,8 +235,8 @@ class Commands:
             "stdout": _stream_text(outcome.output, "stdout", links, context),
             "stderr": _stream_text(outcome.errors, "stderr", links, context),
             "seconds": round(outcome.seconds, 3),
-            "cpu_seconds": outcome.cpu_seconds,
-            "peak_memory_bytes": outcome.memory_bytes,
+            **({} if outcome.cpu_seconds is None else {"cpu_seconds": outcome.cpu_seconds}),
+            **({} if outcome.memory_bytes is None else {"peak_memory_bytes": outcome.memory_bytes}),
         }
         if outcome.cause == "exit":
             value["exit_code"] = outcome.code
@@ -253,6 +270,17 @@ class Commands:
         )
 
 
+_LIMITS_OF: Mapping[str, str] = {
+    "process group": PROGRAMS_ENDED_BY_PROCESS_GROUP,
+    "job object": PROGRAMS_ENDED_BY_JOB_OBJECT,
+}
+
+
+def _unconfined_note(limited_by: str) -> str:
+    """The English sentences about programs that nothing confines, and what ends them instead."""
+    return sentence(COMMANDS_ARE_NOT_CONFINED, "en", {"limits": Worded(_LIMITS_OF[limited_by], {})})
+
+
 _NOTES = {
     "time": COMMAND_TIMEOUT,
     "output": COMMAND_OUTPUT_LIMIT_EXCEEDED,
@@ -262,6 +290,8 @@ _NOTES = {
 
 
 def _bounds_of_effect(allowed: AllowList) -> str:
+    if LIMITED_BY is not None:
+        return "; nothing confines it, so that it can change files and reach the network like the server itself"
     network = any(command.network for command in allowed.commands.values())
     files = "it changes no files" if allowed.effect() == "read" else "it may change files in its folders"
     return f"; {files}, and {'some reach the network' if network else 'it has no network'}"
@@ -273,22 +303,42 @@ def _check_out_of_reach(allowed: AllowList, roots: Sequence[str], rules: PathRul
     programs = [word for each in allowed.commands.values() for word in (each.program, *each.fixed)]
     places = [*rules.places, *([allowed.file] if allowed.file else []), *map(Path, filter(os.path.isabs, programs))]
     for place, root in product(places, roots):
-        if any(each.is_relative_to(root) for each in _on_the_way(place)):
+        if any(each.is_relative_to(root) or _is_same(each, root) for each in _on_the_way(place)):
             raise ConfigurationError.of(ALLOWLIST_WRITABLE_BY_COMMANDS, place=str(place), root=root)
 
 
 def _on_the_way(place: Path) -> Iterator[Path]:
     """All paths that are resolved on the way to ``place``, itself and the links included: changing any of them changes
     it."""
-    here, rest, links = Path("/"), list(place.absolute().parts[1:]), 0
+    absolute = place.absolute()
+    here, rest, links = Path(absolute.anchor), list(absolute.parts[1:]), 0
     while rest:
         name = rest.pop(0)
         here = here.parent if name == ".." else here / name
         yield here
-        if here.is_symlink() and links < _LINKS:
-            target = here.readlink()
+        if links < _LINKS and (target := _target_of_link(here)) is not None:
             rest = [*target.parts, *rest]
             here, links = here.parent, links + 1
+
+
+def _target_of_link(place: Path) -> Path | None:
+    """The target of a link, or of a junction of Windows; ``None`` for anything else."""
+    try:
+        return Path(os.readlink(place).removeprefix(_VERBATIM))
+    except OSError:
+        return None
+
+
+_VERBATIM = "\\\\?\\"
+"""The beginning of a path that Windows reads as it is, as in the targets of its links."""
+
+
+def _is_same(place: Path, folder: str) -> bool:
+    """Whether both lead to one folder, whatever their spelling: names may have a case, or a second, short form."""
+    try:
+        return os.path.samestat(place.stat(), os.stat(folder))
+    except OSError:
+        return False
 
 
 def _stream_text(data: bytes, name: str, links: list[ResourceLink], context: Context) -> str:
@@ -363,7 +413,7 @@ OUTPUT: dict[str, Any] = {
         "exit_code": {
             "type": "integer",
             "minimum": 0,
-            "maximum": 255,
+            "maximum": 255 if HAS_POSIX else 0xFFFFFFFF,
             "description": "0 usually means success; there when it ended by itself",
         },
         "signal": {"type": "integer", "minimum": 1, "description": "There when a signal ended it"},
@@ -377,6 +427,7 @@ OUTPUT: dict[str, Any] = {
     "required": ["command", "working_directory", "ended", "stdout", "stderr", "seconds"],
     "additionalProperties": False,
 }
+_NOTE = {"note": {"type": "string", "description": "What the programs can reach, since nothing holds them"}}
 LISTED: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -402,6 +453,7 @@ LISTED: dict[str, Any] = {
             },
         },
         "held_by": {"type": "array", "items": {"enum": list(HOLDS)}, "description": "What holds the programs"},
+        **({} if LIMITED_BY is None else _NOTE),
     },
     "required": ["commands", "held_by"],
     "additionalProperties": False,
@@ -421,6 +473,8 @@ def _examples(allowed: AllowList) -> list[dict[str, Any]]:
 def toolset(allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | None = None) -> LocalToolset:
     """The command tools over ``allowed``, working in ``roots``, ready to be served."""
     commands = Commands(allowed, roots, rules=rules)
+    if LIMITED_BY is not None:
+        _log.warning("%s", _unconfined_note(LIMITED_BY))
     tools = LocalToolset()
     execute = settings_of(
         commands.execute_command,
@@ -429,7 +483,10 @@ def toolset(allowed: AllowList, roots: Sequence[Path], *, rules: PathRules | Non
         open_world=any(command.network for command in allowed.commands.values()),
         seconds=commands.longest() + _SECONDS,
         examples=_examples(allowed),
-        meta={CONFINED_BY: list(commands.holds)},
+        meta={
+            CONFINED_BY: list(commands.holds),
+            **({} if LIMITED_BY is None else {NOT_CONFINED: _unconfined_note(LIMITED_BY)}),
+        },
     )
     tools.add_raw("execute_command", _input(commands), commands.execute_command, output_schema=OUTPUT, **execute)
     tools.add_raw(

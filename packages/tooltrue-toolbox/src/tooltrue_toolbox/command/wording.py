@@ -66,10 +66,12 @@ CONFINEMENT_NOT_AVAILABLE: Final = message(
     'or say confinement = "available".',
     '本机无法用 {missing} 约束程序，而允许列表要求如此。请在具备该能力的内核上运行，或写明 confinement = "available"。',
 )
-COMMANDS_REQUIRE_LINUX: Final = message(
+CONFINEMENT_NOT_SUPPORTED: Final = message(
     "TT6111",
-    "Commands are only run on Linux so far. Serve them there, or leave them out here.",
-    "目前仅支持在 Linux 上运行命令。请在 Linux 上提供，或在此处去掉。",
+    "This system cannot confine programs. Serve commands on Linux, or accept that they reach every file and host that "
+    'the server can reach: --confinement available, or confinement = "available" in the allow-list.',
+    "本系统无法约束程序。请在 Linux 上提供命令；若接受程序可访问服务器所能访问的一切文件和主机，请使用 "
+    '--confinement available，或在允许列表中写明 confinement = "available"。',
 )
 COMMAND_FIRST_ARGUMENT_NOT_FIXED: Final = message(
     "TT6112",
@@ -196,4 +198,42 @@ REASON_ARGUMENT_NOT_LAST: Final = message(
     "TT6150",
     "only the last argument may be many or optional, and {name} is not the last",
     "只有最后一个参数可以有多个值或可省略，而 {name} 不是最后一个",
+)
+
+# where no mechanism confines programs
+COMMANDS_ARE_NOT_CONFINED: Final = message(
+    "TT4740",
+    "The commands run without confinement: this system has none, so each program reaches every file and host that the "
+    "server can reach, whatever its entry says. {limits}",
+    "命令在不受约束的情况下运行：本系统没有约束机制，因此无论条目如何写明，每个程序都能访问服务器所能访问的一切文件和主机。{limits}",
+)
+PROGRAMS_ENDED_BY_PROCESS_GROUP: Final = message(
+    "TT4741",
+    "A process group ends a program with what it has started, unless that leaves the group; CPU time, memory, size of "
+    "files and open files of each process are limited as far as the system enforces it.",
+    "进程组会终止程序及其启动的进程，除非后者离开该组；每个进程的 CPU 时间、内存、文件大小和打开文件数"
+    "仅在系统执行的范围内受限。",
+)
+PROGRAMS_ENDED_BY_JOB_OBJECT: Final = message(
+    "TT4742",
+    "A job object ends a program with all that it has started, and limits their number, and CPU time and memory of "
+    "each; size of files and open files are not limited.",
+    "作业对象会终止程序及其启动的一切，并限制进程数量以及每个进程的 CPU 时间和内存；文件大小和打开文件数不受限。",
+)
+LABEL_COMMAND_NOT_CONFINED: Final = message(
+    "TT4743",
+    "{program} {words} in {folder}, not confined: it can reach all files and the network",
+    "{program} {words}，在 {folder} 中，不受约束：可访问一切文件和网络",
+)
+COMMAND_VALUE_BEGINS_WITH_SLASH: Final = message(
+    "TT4744",
+    "{where} begins with a slash, and on Windows a value may not: the program could take it for an option. For a file, "
+    "write its path from the working directory.",
+    "{where} 以斜杠开头，而在 Windows 上值不允许如此：程序可能将其当作选项。若为文件，请从工作目录开始书写路径。",
+)
+COMMAND_VALUE_HAS_QUOTE: Final = message(
+    "TT4745",
+    "{where} has a double quotation mark, and on Windows a value may not: the program could split it into several "
+    "words. Leave it out.",
+    "{where} 含有双引号，而在 Windows 上值不允许如此：程序可能将其拆成多个词。请去掉它。",
 )

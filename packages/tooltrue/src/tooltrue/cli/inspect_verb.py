@@ -25,7 +25,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.extras import install_command
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import ToolDefinition
-from tooltrue.tools.meta_keys import CONFINED_BY, WALLS
+from tooltrue.tools.meta_keys import CONFINED_BY, NOT_CONFINED, WALLS
 
 __all__ = ["command"]
 
@@ -174,12 +174,15 @@ async def _exceptions(target: Target) -> list[dict[str, str]]:
 def _confinement(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:
     """The confinement of the programs that a tool of a tooltrue server starts on this machine. Claims of other
     servers are ignored."""
-    claims = [(tool.name, (tool.meta or {}).get(CONFINED_BY)) for tool in tools] if isinstance(target, Server) else []
+    metas = [(tool.name, tool.meta or {}) for tool in tools] if isinstance(target, Server) else []
     return [
-        {"tool": name, "by": ", ".join(by) or "nothing: the kernel has none of what could hold them"}
-        for name, by in claims
-        if by is not None
+        {"tool": name, "by": ", ".join(by) or meta.get(NOT_CONFINED) or _NOT_HELD}
+        for name, meta in metas
+        if (by := meta.get(CONFINED_BY)) is not None
     ]
+
+
+_NOT_HELD = "nothing: the kernel has none of what could hold them"
 
 
 def _walls(target: Target, tools: Sequence[ToolDefinition]) -> list[dict[str, str]]:

@@ -1,12 +1,16 @@
 """The confinement mechanisms of this machine: Landlock, seccomp, namespaces, and the limits of a process.
 
 Each function changes one thing in the calling process, irrevocably, and raises ``OSError`` where the kernel refuses.
-They are called between fork and exec, in :mod:`tooltrue_toolbox.sandbox.supervisor`. Linux only.
+They are called between fork and exec, in :mod:`tooltrue_toolbox.platform.sandbox.linux_supervisor`. Linux only.
 
 Structures and numbers are those of ``linux/landlock.h``, ``linux/seccomp.h`` and ``asm/unistd.h``.
 """
 
 from __future__ import annotations
+
+import sys
+
+assert sys.platform == "linux"
 
 import ctypes
 import errno
@@ -19,7 +23,6 @@ from collections.abc import Iterable, Mapping
 
 __all__ = [
     "DEVICES",
-    "HOLDS",
     "SYSTEM",
     "drop_privileges",
     "filter_calls",
@@ -29,9 +32,6 @@ __all__ = [
     "separate",
     "usual_signals",
 ]
-
-HOLDS = ("landlock", "seccomp", "namespaces")
-"""The mechanisms that confine a program where the machine has them."""
 
 SYSTEM: tuple[str, ...] = (
     "/usr",

@@ -13,20 +13,22 @@ with the confinement of the program, and its outcome. The program itself gets ne
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"
+
 import errno
 import json
 import os
 import select
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from tooltrue._internal.platform.processes import adopt_orphans, descendants, die_with_parent, kill_descendants
-from tooltrue_toolbox.sandbox.machine import (
+from tooltrue_toolbox.platform.sandbox.linux_machine import (
     DEVICES,
-    HOLDS,
     SYSTEM,
     drop_privileges,
     filter_calls,
@@ -36,6 +38,7 @@ from tooltrue_toolbox.sandbox.machine import (
     separate,
     usual_signals,
 )
+from tooltrue_toolbox.platform.sandbox.mechanisms import HOLDS
 
 __all__ = ["main"]
 

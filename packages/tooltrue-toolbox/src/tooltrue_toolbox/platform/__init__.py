@@ -1,0 +1,5 @@
+"""What differs between operating systems and only the toolbox needs: confined paths, the sandbox of programs.
+
+The rest of the toolbox imports these modules and no module of one system, as with
+:mod:`tooltrue._internal.platform`.
+"""
