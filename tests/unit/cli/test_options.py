@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 from collections.abc import Iterator
 
 import click
@@ -74,6 +75,16 @@ def test_the_locale_decides_where_no_language_is_named(monkeypatch: pytest.Monke
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert language_of(["list", "x"]) == "zh"
     assert language_of(["list", "x", "--lang", "en"]) == "en"
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("Chinese (Simplified)_China", "zh"), ("zh_CN", "zh"), ("English_United States", "en")]
+)
+def test_a_locale_of_windows_has_a_name_in_words(name: str, language: str, monkeypatch: pytest.MonkeyPatch):
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(locale, "getlocale", lambda: (name, "936"))
+    assert language_of(["list"]) == language
 
 
 NEEDY = sorted(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.live_contract import fetch_lock
 from tooltrue.cli.server_connection import auth_of, target_of
@@ -38,7 +39,7 @@ def of_server(target: str, family: FamilyOptions, timeout: float) -> ToolSource:
 def _ours(target: str, family: FamilyOptions, text: str | None = None) -> ToolSource:
     """A tooltrue server as a source. It is not called: all its tools are judged, whichever caller sees them, each
     with its place in the code. ``text`` replaces the content of its file."""
-    file = target.partition(":")[0]
+    file = divided_target(target)[0]
     source_text = _python(file) if text is None else text
     server = load_server(Spec.of(target, family), text)
     tools = asyncio.run(server.inventory()).tools
@@ -93,9 +94,10 @@ def _with(source: ToolSource, values: Sequence[tuple[str, At, Json]]) -> str:
 
 
 def _relative_path(file: str) -> str:
-    """The path relative to the current folder, if the file is in it."""
+    """The path relative to the current folder, if the file is in it: with slashes, as reports of every system have
+    it."""
     path, here = Path(file), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
 
 def _theirs(target: str, family: FamilyOptions, timeout: float) -> ToolSource:

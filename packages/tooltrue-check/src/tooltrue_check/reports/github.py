@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from tooltrue.contract.display import display_safe
@@ -28,7 +29,7 @@ def _lines(report: CheckReport, language: str) -> Iterator[str]:
 
 def _annotation(report: CheckReport, finding: RuleFinding, language: str) -> str:
     at = report.place(finding)
-    properties = {"file": at.file, "line": str(at.line)} if at else {}
+    properties = {"file": Path(at.file).as_posix(), "line": str(at.line)} if at else {}
     properties["title"] = f"{finding.code} {display_safe(finding.tool)}"
     property_list = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     text = f"{finding.place}: {finding.say(language)}\n{finding.instead(language)}"

@@ -119,7 +119,10 @@ class Duck:
 
 def _is_taken(error: duckdb.Error) -> bool:
     """Whether another process has the file, or another call of this process has it open in an incompatible mode."""
-    return "lock" in str(error) or "different configuration" in str(error)
+    return any(part in str(error) for part in ("lock", "different configuration", *_TAKEN_ON_WINDOWS))
+
+
+_TAKEN_ON_WINDOWS = ("already open in", "being used by another process")
 
 
 _NO_COLUMN = re.compile(

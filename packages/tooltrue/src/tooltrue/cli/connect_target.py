@@ -11,6 +11,8 @@ from typing import Final
 
 import click
 
+from tooltrue._internal.platform.system import HAS_POSIX
+from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.families import families_of
 from tooltrue.cli.wording import TARGET_NOT_CONNECTABLE, TARGET_NOT_SERVABLE
 from tooltrue.errors import ConfigurationError
@@ -31,7 +33,7 @@ def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
     ``ConfigurationError`` if the target cannot be served from any folder.
     """
     families = families_of(target)
-    place, colon, attribute = target.partition(":")
+    place, colon, attribute = divided_target(target)
     if families:
         served = target
     elif place.endswith(".py"):
@@ -95,4 +97,4 @@ def _absolute(words: Sequence[str], takes: dict[str, str]) -> Iterator[str]:
 
 
 def _is_relative(word: str) -> bool:
-    return word in (".", "..") or word.startswith(("./", "../"))
+    return word in (".", "..") or word.startswith(("./", "../", *(() if HAS_POSIX else (".\\", "..\\"))))

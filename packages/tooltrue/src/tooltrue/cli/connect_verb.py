@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import click
 
+from tooltrue._internal.platform.command_lines import joined
 from tooltrue.cli.connect_report import show_consequence, show_diff, tell_message, title_of, warn
 from tooltrue.cli.connect_target import served_words
 from tooltrue.cli.language import current_language
@@ -318,7 +318,7 @@ class _Session:
             REPORT_CLIENT_FILE_WRITTEN,
             file=file.path,
             backup=backup.path.name,
-            command=shlex.join(words),
+            command=joined(words),
             client=self.profile.title,
         )
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.language import current_language
 from tooltrue.cli.plugins import FAMILIES, load_plugin, names_of, not_installed
 from tooltrue.cli.usage import Verb
@@ -154,7 +155,7 @@ def _divided(args: list[str]) -> tuple[list[str], list[str]]:
 
 def _is_program(word: str) -> bool:
     """Whether a word of the command line may be FILE.py, FILE.py:NAME or package.module:NAME."""
-    is_command = " " in word and not Path(word.partition(":")[0]).is_file()
+    is_command = " " in word and not Path(divided_target(word)[0]).is_file()
     return not is_command and _PROGRAM.fullmatch(word) is not None
 
 

@@ -33,7 +33,11 @@ def language_of(words: Sequence[str]) -> str:
 
 def _of_locale() -> str:
     name = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or locale.getlocale()[0]
-    return "zh" if (name or "").lower().startswith("zh") else "en"
+    return "zh" if (name or "").lower().startswith(_CHINESE) else "en"
+
+
+_CHINESE = ("zh", "chinese")
+"""The beginnings of the names of Chinese locales; the second is that of Windows, as in Chinese (Simplified)_China."""
 
 
 def speaking(verb: C) -> C:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import click
 
+from tooltrue._internal.platform.command_lines import words_of
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.targets import Spec, is_ours, load_server
@@ -40,7 +40,7 @@ def target_of(
     if _is_url(target):
         return target
     if not is_ours(target):
-        return shlex.split(target)
+        return words_of(target)
     server = load_server(Spec.of(target, family, config))
     return server.without_lifespan() if only_lists else server
 

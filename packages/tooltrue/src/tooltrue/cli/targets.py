@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from tooltrue._internal.target_places import divided_target
 from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, families_of
 from tooltrue.cli.plugins import FAMILIES, names_of
@@ -120,7 +121,7 @@ def files_of(url: str) -> tuple[str, ...]:
 
 def is_ours(target: str) -> bool:
     """Whether ``target`` is a tooltrue server that runs in this process, rather than one to connect to."""
-    place, colon, _ = target.partition(":")
+    place, colon, _ = divided_target(target)
     if Path(place).is_file() and place.endswith(".py"):
         return True
     is_command = " " in target or ("/" in target and not place.endswith(".py"))
@@ -149,7 +150,7 @@ def _load(spec: Spec, text: str | None) -> Server:
         return Server(
             "-".join(families), version=__version__, toolsets=with_distinct_names(toolsets), instance=instance
         )
-    place, _, attribute = spec.target.partition(":")
+    place, _, attribute = divided_target(spec.target)
     with _arguments(place, spec.family.program):
         module = _load_file(Path(place), text) if place.endswith(".py") else _load_module(place, spec.target)
     server = _find(module, attribute, spec.target)

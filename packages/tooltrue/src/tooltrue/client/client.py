@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import shlex
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
+from tooltrue._internal.platform.command_lines import words_of
 from tooltrue.client.answers import Answers, Elicit, Sample
 from tooltrue.client.cached_lists import Lists
 from tooltrue.client.call_results import Result, converted, result_of
@@ -397,7 +397,7 @@ def link_to(
         raise ConfigurationError.of(AUTH_FOR_HTTP_ONLY)
     if isinstance(target, str):
         is_script = target.endswith(".py") and Path(target).is_file()
-        return StdioLink([sys.executable, target] if is_script else shlex.split(target), env=env, cwd=cwd)
+        return StdioLink([sys.executable, target] if is_script else words_of(target), env=env, cwd=cwd)
     if isinstance(target, Sequence):
         return StdioLink(target, env=env, cwd=cwd)
     if isinstance(target, ClientLink):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from tooltrue._internal.target_places import divided_target
 from tooltrue.host.client_files.clients import ClientProfile
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 
@@ -48,7 +49,7 @@ def is_ours(entry: Json) -> bool:
 
 def server_name(target: str) -> str:
     """A name for the server of this target, made of characters that every client accepts."""
-    place, _, attribute = target.partition(":")
+    place, _, attribute = divided_target(target)
     stem = Path(place).stem if place.endswith(".py") else attribute or place.replace(",", "-")
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-")[:60] or "server"
 
