@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Final
 
 __all__ = ["HAS_POSIX"]
 
 
-def _is_there(module: str) -> bool:
+def _has_posix() -> bool:
     try:
-        importlib.import_module(module)
+        import fcntl  # noqa: PLC0415 - asked for, not used
     except ImportError:
         return False
-    return True
+    return bool(fcntl)
 
 
-HAS_POSIX: Final = _is_there("fcntl")
+HAS_POSIX: Final = _has_posix()
 """Whether the modules and calls of POSIX are there: on Linux and macOS, not on Windows."""
