@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
-	bench-host site client-under-test conformance conformance-server conformance-client security security-count schema-suite clean
+	bench-host site client-under-test wheels check-wheels wheelhouse smoke conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -102,6 +102,20 @@ bench-host: setup  ## ten servers behind a host: the time until they are ready, 
 site: $(filter $(OWN_UV),$(UV))  ## the documentation as a static site, in site/; a broken link fails
 	@UV_PROJECT_ENVIRONMENT=.site/environment $(UV) sync --quiet --locked --only-group site
 	@.site/environment/bin/python docs/build_site.py
+
+wheels: setup  ## wheels and source archives of the distributions, in dist/
+	@$(BIN)/python -m release.archives build dist
+
+check-wheels: wheels  ## build them once more, elsewhere; compare digests; check contents, metadata and long descriptions
+	@$(BIN)/python -m release.archives check dist
+	@$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	@$(BIN)/check-wheel-contents dist/*.whl
+
+wheelhouse: setup  ## a folder of all wheels that tooltrue[all] needs here, in dist/wheelhouse; PYTHONS="3.12 3.13"
+	@$(BIN)/python -m release.wheelhouse dist/wheelhouse $(PYTHONS)
+
+smoke: wheelhouse  ## install from that folder into empty environments, and use them; PYTHONS="3.12 3.13"
+	@$(BIN)/python -m release.smoke dist/wheelhouse $(PYTHONS)
 
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)
