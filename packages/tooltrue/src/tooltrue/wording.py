@@ -160,6 +160,11 @@ HINT_CRASH_TRACEBACK_SHORTENED: Final = message(
     '（要告诉模型出了什么问题，请 raise ToolError("…")。已省略 {hidden} 个 tooltrue 内部栈帧；用 tooltrue --debug '
     "或 TOOLTRUE_DEBUG=1 查看。）",
 )
+NAME_DEPRECATED: Final = message(
+    "TT4760",
+    "{name} is deprecated since tooltrue {since}, and a later release removes it: use {instead}.",
+    "{name} 自 tooltrue {since} 起已弃用，以后的版本会将其移除：请改用 {instead}。",
+)
 LABEL_NUMBER_ABOVE_ZERO: Final = message(
     "TT4048",
     "a number above 0",

@@ -56,6 +56,9 @@ _EXPORTS = {
     "samples_of": "tooltrue.testing.generate",
 }
 
+_DEPRECATED: dict[str, tuple[str, str]] = {}
+"""Name → the release that deprecated it, and the name to use instead."""
+
 __all__ = list(_EXPORTS)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
@@ -63,6 +66,11 @@ def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module 'tooltrue.testing' has no attribute {name!r}")
     value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    if name in _DEPRECATED:
+        from tooltrue._internal.deprecated_names import warn_of  # noqa: PLC0415 - only a deprecated name needs it
+
+        warn_of(name, *_DEPRECATED[name])
+        return value  # not stored: each use warns
     globals()[name] = value
     return value
 
