@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
-	bench-host site client-under-test wheels check-wheels wheelhouse smoke conformance conformance-server conformance-client security security-count schema-suite clean
+	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client security security-count schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -116,6 +116,21 @@ wheelhouse: setup  ## a folder of all wheels that tooltrue[all] needs here, in d
 
 smoke: wheelhouse  ## install from that folder into empty environments, and use them; PYTHONS="3.12 3.13"
 	@$(BIN)/python -m release.smoke dist/wheelhouse $(PYTHONS)
+
+check-release: setup licences  ## lint workflows and container files
+	$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
+	$(BIN)/hadolint docker/Dockerfile
+
+check-container: setup  ## replay the steps of docker/Dockerfile in an empty environment, without a container
+	@UV=$(UV) $(BIN)/python -m release.container
+
+sbom: setup  ## what a release contains, with digests and licences, in dist/tooltrue.cdx.json (CycloneDX)
+	@UV=$(UV) $(BIN)/python -m release.contents sbom dist/tooltrue.cdx.json
+
+licences: setup  ## the licences of all dependencies; one that is not on release/licences.toml fails
+	@UV=$(UV) $(BIN)/python -m release.contents licences
 
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)

@@ -1,13 +1,15 @@
 """A smoke test of wheels, in an empty environment for each Python of this machine: `make smoke`.
 
-    python -m release.smoke dist/wheelhouse [VERSION…]
+    python -m release.smoke [--core] [--index] dist/wheelhouse [VERSION…]
 
 pip installs the core from the folder, and no package from elsewhere; then the steps below run. They run again with all
-extras, and further ones. The first step that fails ends the test with exit code 1.
+extras, and further ones, unless `--core` is given. `--index` lets pip take the wheels of others from an index. The
+first step that fails ends the test with exit code 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
@@ -77,12 +79,12 @@ class Environment:
         own = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "NO_COLOR": "1", "PYTHONUTF8": "1"}
         return {**kept, **own, "HOME": home, "USERPROFILE": home, "XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
 
-    def install(self, wheels: Path, requirement: str) -> None:
+    def install(self, wheels: Path, requirement: str, with_index: bool = False) -> None:
         words = (
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            "--no-index",
+            *(() if with_index else ("--no-index",)),
             "--find-links",
             str(wheels.resolve()),
         )
@@ -190,12 +192,13 @@ CORE: tuple[Step, ...] = (imports, shows_its_help, makes_a_project, serves_over_
 EVERYTHING: tuple[Step, ...] = (*CORE, imports_all, checks_definitions, serves_the_toolbox)
 
 
-def smoke(python: Path, wheels: Path) -> None:
+def smoke(python: Path, wheels: Path, with_extras: bool = True, with_index: bool = False) -> None:
     """Run all steps with one interpreter, and print the seconds of each installation with its steps."""
     with environment(python) as here:
-        for requirement, steps in (("tooltrue", (*CORE, names_what_is_missing)), ("tooltrue[all]", EVERYTHING)):
+        rounds = [("tooltrue", (*CORE, names_what_is_missing)), ("tooltrue[all]", EVERYTHING)]
+        for requirement, steps in rounds if with_extras else rounds[:1]:
             begun = time.perf_counter()
-            here.install(wheels, requirement)
+            here.install(wheels, requirement, with_index)
             installed = time.perf_counter()
             for step in steps:
                 if step is not makes_a_project or not (here.work / "weather").exists():
@@ -206,13 +209,19 @@ def smoke(python: Path, wheels: Path) -> None:
 
 
 def main() -> int:
-    wheels, *versions = sys.argv[1:]
-    found = find(versions) if versions else find()
-    if missing := set(versions) - found.keys():
+    parser = argparse.ArgumentParser(description="Install from a folder of wheels into empty environments, and use it.")
+    parser.add_argument("--core", action="store_true", help="leave the extras out")
+    parser.add_argument("--all", action="store_true", help="with all extras, the default")
+    parser.add_argument("--index", action="store_true", help="take the wheels of others from an index")
+    parser.add_argument("wheels", type=Path)
+    parser.add_argument("versions", nargs="*")
+    given = parser.parse_args()
+    found = find(given.versions) if given.versions else find()
+    if missing := set(given.versions) - found.keys():
         raise SystemExit(f"no Python {', '.join(sorted(missing))} here")
     for version, python in found.items():
         print(f"Python {version}: {python}")
-        smoke(python, Path(wheels))
+        smoke(python, given.wheels, not given.core, given.index)
     return 0
 
 
