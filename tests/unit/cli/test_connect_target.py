@@ -14,6 +14,7 @@ from tooltrue.errors import ConfigurationError
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "notes.py").touch()
+    (tmp_path / "of_this_folder.py").touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -62,8 +63,8 @@ def test_a_module_that_is_loaded_from_the_current_folder_is_no_installed_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(folder))  # as `python -m tooltrue` does
-    __import__("notes")
-    assert sys.modules["notes"].__file__ == str(folder / "notes.py")
+    __import__("of_this_folder")
+    assert sys.modules["of_this_folder"].__file__ == str(folder / "of_this_folder.py")
     with pytest.raises(ConfigurationError) as raised:
-        served_words("notes:server", ())
+        served_words("of_this_folder:server", ())
     assert raised.value.code == "TT4663"
