@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -45,8 +45,7 @@ def is_private_at(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("create", [create_private_file, open_private_file, open_private_log])
-def test_a_new_file_is_private(create: object, tmp_path: Path) -> None:
-    assert callable(create)
+def test_a_new_file_is_private(create: Callable[[Path], int], tmp_path: Path) -> None:
     fd = create(tmp_path / "file")
     assert is_private(fd)
     assert os.write(fd, b"line\n") == 5
