@@ -17,12 +17,15 @@ import errno
 import importlib
 import itertools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_functions: dict[tuple[str, str], Callable[..., Any]] = {}
+_functions: dict[tuple[str, str], dict[str, Callable[..., Any]]] = {}
+_makers: dict[int, str] = {}
+"""The module that has made a handle."""
 _state = threading.local()
 _handles = itertools.count(0x10000, 4)
 
@@ -47,10 +50,14 @@ _ERRNO = {
 
 
 def function(dll: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a stand-in for the function ``name`` of ``dll``, without the ending ``.dll``."""
+    """Register a stand-in for the function ``name`` of ``dll``, without the ending ``.dll``.
+
+    Where several modules have one, as of ``CloseHandle``, the module is called that has made the handle; for a
+    descriptor the first one, by the order of the names of the modules.
+    """
 
     def registered(call: Callable[..., Any]) -> Callable[..., Any]:
-        _functions[dll, name] = call
+        _functions.setdefault((dll, name), {})[call.__module__] = call
         return call
 
     return registered
@@ -58,7 +65,9 @@ def function(dll: str, name: str) -> Callable[[Callable[..., Any]], Callable[...
 
 def new_handle() -> int:
     """A handle that is no descriptor."""
-    return next(_handles)
+    handle = next(_handles)
+    _makers[handle] = sys._getframe(1).f_globals["__name__"]  # pyright: ignore[reportPrivateUsage] - the caller's
+    return handle
 
 
 def set_last_error(code: int) -> int:
@@ -102,12 +111,14 @@ class Function:
     restype: Any = None
     errcheck: Any = None
 
-    def __init__(self, call: Callable[..., Any], name: str) -> None:
-        self._call = call
+    def __init__(self, calls: dict[str, Callable[..., Any]], name: str) -> None:
+        self._calls = calls
         self.__name__ = name
 
     def __call__(self, *arguments: Any) -> Any:
-        result = self._call(*arguments)
+        first = next(iter(self._calls.values()))
+        maker = _makers.get(arguments[0]) if arguments and isinstance(arguments[0], int) else None
+        result = self._calls.get(maker or "", first)(*arguments)
         return result if self.errcheck is None else self.errcheck(result, self, arguments)
 
 
@@ -121,10 +132,10 @@ class WinDLL:
         if name.startswith("_"):
             raise AttributeError(name)
         load()
-        call = _functions.get((self._name, name))
-        if call is None:
+        calls = _functions.get((self._name, name))
+        if calls is None:
             raise AttributeError(f"no stand-in for {self._name}.{name}: register one in tests/support/windows")
-        made = Function(call, name)
+        made = Function(calls, name)
         setattr(self, name, made)  # the same object each time, as in ctypes
         return made
 
