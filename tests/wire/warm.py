@@ -34,19 +34,31 @@ with_server.sendmsg([sys.argv[2].encode()], [(_socket.SOL_SOCKET, _socket.SCM_RI
 with_server.recv(1)
 """
 
+_STARTING = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from support.wire import servers
+servers.make(sys.argv[1]).run()
+"""
+
 
 class Warm:
-    """The commands of servers that are there at once."""
+    """The commands of servers that are there at once; without an address, of servers that each load all modules."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str | None) -> None:
         self._address = address
 
     def command(self, server: str) -> list[str]:
+        if self._address is None:
+            return [sys.executable, "-c", _STARTING, str(Path(__file__).parents[1]), server]
         return [sys.executable, "-I", "-S", "-c", _HANDING_ON, self._address, server]
 
 
 @pytest.fixture(scope="session", name="warm")
 def running_warm() -> Iterator[Warm]:
+    if not hasattr(os, "fork"):
+        yield Warm(None)
+        return
     with tempfile.TemporaryDirectory(prefix="tooltrue-") as folder:  # a socket's path has to be short
         address = str(Path(folder) / "warm")
         command = [sys.executable, __file__, address]
