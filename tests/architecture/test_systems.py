@@ -39,22 +39,11 @@ PLACES = re.compile(r"/(?:proc|sys|dev)/")
 # Each of these files is to lose what one system has, and then its line here.
 STILL: frozenset[str] = frozenset(
     {
-        "_internal/child_descriptors.py",
-        "_internal/processes.py",
-        "cli/chat_verb.py",
         "cli/connect_report.py",
         "cli/connect_verb.py",
         "cli/dev_inspector.py",
-        "cli/dev_supervisor.py",
-        "cli/dev_verb.py",
-        "cli/terminal_prompts.py",
-        "host/prompters.py",
-        "testing/checks/errors.py",
         "testing/hostile/server.py",
-        "tools/isolated_calls.py",
-        "tools/isolated_child.py",
         "tooltrue_check/parallel.py",
-        "tooltrue_toolbox/command/command_tools.py",
         "tooltrue_toolbox/files/directory_locks.py",
         "tooltrue_toolbox/files/directory_walk.py",
         "tooltrue_toolbox/files/entry_changes.py",
@@ -65,19 +54,9 @@ STILL: frozenset[str] = frozenset(
         "tooltrue_toolbox/files/lines.py",
         "tooltrue_toolbox/openat2.py",
         "tooltrue_toolbox/rooted_paths.py",
-        "tooltrue_toolbox/sandbox/machine.py",
-        "tooltrue_toolbox/sandbox/process.py",
-        "tooltrue_toolbox/sandbox/supervisor.py",
         "tooltrue_toolbox/tables/feed.py",
         "tooltrue_toolbox/tables/layout.py",
-        "tooltrue_toolbox/tables/workbook_reader.py",
-        "tooltrue_toolbox/web/child.py",
-        "transport/connection_limit.py",
         "transport/event_loop.py",
-        "transport/pipes.py",
-        "transport/processes.py",
-        "transport/stdio.py",
-        "transport/stdio_client.py",
     }
 )
 
