@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue_toolbox import rooted_paths as confined
 from tooltrue_toolbox.files import Files
-from tooltrue_toolbox.openat2 import beneath
+from tooltrue_toolbox.platform import handles
+from tooltrue_toolbox.platform.handles import beneath
 
 WAYS = ["in one call", "name by name"]
 
@@ -44,7 +44,7 @@ def files(root: Path) -> Generator[Files]:
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "name by name":
-        monkeypatch.setattr(confined, "beneath", lambda *_, **__: None)
+        monkeypatch.setattr(handles, "beneath", lambda *_, **__: None)
     elif not kernel_can():
         pytest.skip("this kernel has no openat2")
     return request.param

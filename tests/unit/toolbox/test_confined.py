@@ -285,7 +285,7 @@ def test_no_descriptor_is_left_after_success_or_refusal(folders: Folders, root: 
 def test_no_descriptor_is_passed_on_to_another_program(folders: Folders) -> None:
     there = target(folders, "src/main.py")
     with there.folder.find(there.names, there.display_path, "read") as spot, spot.file() as fd:
-        assert [os.get_inheritable(each) for each in (spot.fd, fd)] == [False, False]
+        assert [os.get_inheritable(each) for each in (spot.parent, fd)] == [False, False]
 
 
 # Names

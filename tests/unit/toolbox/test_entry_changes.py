@@ -21,7 +21,8 @@ from tooltrue.errors import ToolError
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
-from tooltrue_toolbox.files import FileLimits, Files, entry_changes, file_writer, toolset
+from tooltrue_toolbox.files import FileLimits, Files, toolset
+from tooltrue_toolbox.platform import posix_calls
 from tooltrue_toolbox.rooted_paths import PathRules
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
@@ -35,8 +36,7 @@ def rename(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         raise NotImplementedError
 
     if request.param == "without":
-        monkeypatch.setattr(file_writer, "rename_new", missing)
-        monkeypatch.setattr(entry_changes, "rename_new", missing)
+        monkeypatch.setattr(posix_calls, "rename_without_replacing", missing)
     return request.param
 
 
@@ -124,7 +124,7 @@ def test_a_move_that_is_impossible_gives_its_reason(files: Files, root: Path, mo
     def elsewhere(*_: object) -> None:
         raise OSError(errno.EXDEV, "injected")
 
-    monkeypatch.setattr(entry_changes, "rename_new", elsewhere)
+    monkeypatch.setattr(posix_calls, "rename_without_replacing", elsewhere)
     with refused("TT6069"):
         files.move_file("a", "b")
 
@@ -513,7 +513,8 @@ def test_d23_a_file_that_is_not_an_image_is_not_shown_as_one(root: Path, data: b
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from tooltrue_toolbox.files import Edit, Files, entry_changes, file_writer
+from tooltrue_toolbox.files import Edit, Files
+from tooltrue_toolbox.platform import posix_calls
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 place, tool, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -536,11 +537,11 @@ CALLS = {
     "move_file": lambda files: files.move_file("d", "e"),
     "delete_file": lambda files: files.delete_file("d", RequestContext(LOCAL, SILENT, agreed=True), recursive=True),
 }
-def announced(*names, call=file_writer.rename_new):  # Python does not announce it
+def announced(*names, call=posix_calls.rename_without_replacing):  # Python does not announce it
     until("os.rename", names)
     call(*names)
 
-file_writer.rename_new = entry_changes.rename_new = announced
+posix_calls.rename_without_replacing = announced
 for when in range(1, times + 1):
     process = os.fork()  # what has been imported once
     if process == 0:

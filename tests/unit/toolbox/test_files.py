@@ -31,9 +31,8 @@ from tooltrue_toolbox.files import (
     FileContent,
     FileLimits,
     Files,
-    entry_changes,
-    file_writer,
 )
+from tooltrue_toolbox.platform import posix_calls
 from tooltrue_toolbox.registration import add_tools
 from tooltrue_toolbox.rooted_paths import PathRules
 
@@ -235,15 +234,14 @@ def without_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise NotImplementedError
 
-    monkeypatch.setattr(file_writer, "rename_new", missing)
-    monkeypatch.setattr(entry_changes, "rename_new", missing)
+    monkeypatch.setattr(posix_calls, "rename_without_replacing", missing)
 
 
 @pytest.mark.parametrize("way", ["rename", "link"])
 def test_of_two_creations_at_once_one_is_refused(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    place = (file_writer, "rename_new") if way == "rename" else (os, "link")
+    place = (posix_calls, "rename_without_replacing") if way == "rename" else (os, "link")
     if way == "link":
         without_rename(monkeypatch)
     real = getattr(*place)

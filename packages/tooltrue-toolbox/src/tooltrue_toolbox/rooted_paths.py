@@ -31,10 +31,11 @@ from tooltrue.caching import LONGEST, cache_short_texts
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.state.places import state_folder
 from tooltrue.wording import LABEL_NO_NAMES, REASON_UNKNOWN, Worded
-from tooltrue_toolbox.openat2 import beneath
 from tooltrue_toolbox.path_patterns import HARMLESS as HARMLESS_GROUPS
 from tooltrue_toolbox.path_patterns import NEEDS_APPROVAL as ASKED_GROUPS
 from tooltrue_toolbox.path_patterns import OBEYED, SECRET, patterns
+from tooltrue_toolbox.platform import handles, path_syntax
+from tooltrue_toolbox.platform.entry_handle import EntryHandle
 from tooltrue_toolbox.wording import (
     PATH_CHARACTER_INVALID,
     PATH_CONTAINS_SECRETS,
@@ -42,6 +43,7 @@ from tooltrue_toolbox.wording import (
     PATH_IS_DIRECTORY,
     PATH_IS_HARD_LINK,
     PATH_IS_SYMLINK,
+    PATH_NAME_CHANGED_BY_WINDOWS,
     PATH_NOT_EXPANDED,
     PATH_NOT_FOUND,
     PATH_NOT_PORTABLE,
@@ -77,6 +79,7 @@ __all__ = [
     "Target",
     "expressible",
     "is_directory",
+    "is_listable",
     "is_protected",
     "path_errors",
 ]
@@ -301,8 +304,8 @@ def _brief_list(names: Sequence[str], target_name: str) -> str | Worded:
     return ", ".join(map(repr, ranking[:_MOST_NAMED])) + (", …" if len(ranking) > _MOST_NAMED else "")
 
 
-def _split(path: str) -> Names:
-    """The names in ``path``; a leading empty name stands for the ``/`` of an absolute path.
+def _split(path: str) -> tuple[str, Names]:
+    """The anchor of ``path``, such as ``/``, empty for a relative one, and its names.
 
     ``~``, ``%2e`` and a trailing space are ordinary characters: a path is not expanded, decoded or trimmed.
     """
@@ -310,11 +313,21 @@ def _split(path: str) -> Names:
         raise ToolError.of(PATH_EMPTY)
     if not expressible(path):
         raise ToolError.of(PATH_CHARACTER_INVALID, path=_brief(path))
-    parts = path.split("/")
+    anchor_and_parts = path_syntax.split(path)
+    if anchor_and_parts is None:
+        raise ToolError.of(PATH_NOT_PORTABLE, path=_brief(path))
+    anchor, parts = anchor_and_parts
     if ".." in parts:
         raise ToolError.of(PATH_TRAVERSAL, path=_brief(path))
-    names = tuple(part for part in parts if part not in ("", "."))
-    return ("", *names) if path.startswith("/") else names
+    return anchor, tuple(part for part in parts if part not in ("", "."))
+
+
+def _is_shown_and_opened(name: str) -> bool:
+    return expressible(name) and not path_syntax.is_refused(name)
+
+
+is_listable = expressible if path_syntax.TAKES_ANY_NAME else _is_shown_and_opened
+"""Whether an entry of this name can be shown, and opened when it is asked for."""
 
 
 def _means_more_on_windows(name: str) -> bool:
@@ -323,15 +336,18 @@ def _means_more_on_windows(name: str) -> bool:
 
 def _brief(path: str) -> str:
     """``path`` for a sentence: a long one is cut, and an absolute path is not repeated."""
-    if path.startswith("/"):
+    if path_syntax.is_absolute(path):
         return "/…"
     return path if len(path) <= 200 else f"{path[:200]}…"
 
 
 def _absolute(path: Path) -> frozenset[Names]:
-    """The names of an absolute folder, as it was written and with its links resolved."""
-    absolute = Path(os.path.abspath(path))
-    return frozenset((absolute.parts[1:], Path(os.path.realpath(path)).parts[1:]))
+    """The anchor and the names of an absolute folder, as it was written and with its links resolved."""
+    return frozenset(_comparable(path_syntax.anchored(Path(way(path)))) for way in (os.path.abspath, os.path.realpath))
+
+
+def _comparable(names: Names) -> Names:
+    return tuple(map(path_syntax.comparable, names))
 
 
 class Folders:
@@ -379,9 +395,9 @@ class Folders:
     def target(self, path: str) -> Target | None:
         """The target of ``path``; ``None`` for the place above several folders. ``ToolError`` when the path is
         refused."""
-        names = _split(path)
-        if names[:1] == ("",):
-            return self._absolute(names[1:])
+        anchor, names = _split(path)
+        if anchor:
+            return self._absolute((anchor, *names))
         self._check(names)
         if not self.several:
             (folder,) = self._folders.values()
@@ -392,6 +408,8 @@ class Folders:
         """Check the names within a folder; the folder's own name is the operator's choice."""
         if not self.rules.allow_windows_names and any(map(_means_more_on_windows, names)):
             raise ToolError.of(PATH_NOT_PORTABLE, path=_brief("/".join(names)))
+        if any(map(path_syntax.is_refused, names)):
+            raise ToolError.of(PATH_NAME_CHANGED_BY_WINDOWS, path=_brief("/".join(names)))
 
     def _target_of_label(self, names: Names) -> Target:
         folder = self._folders.get(names[0])
@@ -400,10 +418,11 @@ class Folders:
         return Target(folder, names[1:], "/".join(names))
 
     def _absolute(self, names: Names) -> Target:
-        """The innermost folder above ``names``, compared name by name and byte by byte."""
-        candidates = [(len(base), f) for f in self._folders.values() for base in f.bases if names[: len(base)] == base]
+        """The innermost folder above ``names``, an anchor and names, compared name by name as the system does."""
+        keys = _comparable(names)
+        candidates = [(len(base), f) for f in self._folders.values() for base in f.bases if keys[: len(base)] == base]
         if not candidates:
-            raise ToolError.of(PATH_OUTSIDE_ROOTS, near=self._beginnings(names))
+            raise ToolError.of(PATH_OUTSIDE_ROOTS, near=self._beginnings(names[1:]))
         length, folder = max(candidates, key=lambda each: each[0])
         rest = names[length:]
         self._check(rest)
@@ -421,7 +440,7 @@ class Folders:
 def _label(path: Path, folders: dict[str, Folder]) -> str:
     """The name of the folder, made unique by a number; ``folder`` where its name cannot be part of a path."""
     name = Path(os.path.abspath(path)).name
-    if not name or not expressible(name) or _means_more_on_windows(name):
+    if not name or not is_listable(name) or _means_more_on_windows(name):
         name = "folder"
     return name if name not in folders else next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in folders)
 
@@ -433,10 +452,11 @@ def _label(path: Path, folders: dict[str, Folder]) -> str:
 class Spot:
     """A name in an open directory, with no link before it. The caller closes it, by ``with``.
 
-    ``fd`` can only be started from (``O_PATH``); ``names`` lead there from the folder, the last one included.
+    ``parent`` can only be started from, by :mod:`~tooltrue_toolbox.platform.handles`; ``names`` lead there from the
+    folder, the last one included.
     """
 
-    fd: int
+    parent: int
     names: Names
     display_path: str
     rules: PathRules
@@ -449,28 +469,26 @@ class Spot:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.fd)
+        handles.close(self.parent)
 
     def status(self) -> os.stat_result | None:
         """The status of the entry at the name, links not followed; ``None`` if it is missing."""
         try:
-            return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+            return handles.look(self.parent, self.name)
         except FileNotFoundError:
             return None
 
     @contextmanager
-    def file(self, flags: int = os.O_RDONLY) -> Generator[int]:
-        """Open the regular file at the name with ``flags``. ``ToolError`` for any other entry.
+    def file(self, *, writable: bool = False) -> Generator[int]:
+        """Open the regular file at the name, a descriptor. ``ToolError`` for any other entry.
 
         Its status is checked before it is opened, since opening a device may already have an effect, and again
         afterwards, since it may have been replaced in between.
         """
-        status = os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
-        self.must_be_plain(status)
-        # O_NONBLOCK: a FIFO put there in the meantime must not hang the thread.
-        fd = os.open(self.name, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+        self.must_be_plain(handles.look(self.parent, self.name))
+        fd = handles.open_file(self.parent, self.name, writable=writable)
         try:
-            self.must_be_plain(os.fstat(fd))
+            self.must_be_plain(handles.file_status(fd))
             yield fd
         finally:
             os.close(fd)
@@ -478,11 +496,11 @@ class Spot:
     @contextmanager
     def directory(self) -> Generator[int]:
         """The directory at the name, opened for reading its entries."""
-        fd = os.open(self.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+        directory = handles.open_directory(self.parent, self.name)
         try:
-            yield fd
+            yield directory
         finally:
-            os.close(fd)
+            handles.close(directory)
 
     def must_be_plain(self, status: os.stat_result) -> None:
         """``ToolError`` unless ``status`` is that of a regular file with one name."""
@@ -506,17 +524,17 @@ class Folder:
         self._closed = tuple(_below(self.bases, rules.places))
         self._closed_names = frozenset(names[-1] for names in self._closed if names)
         try:
-            self._fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._root = handles.open_root(path)
         except OSError as error:
             raise ConfigurationError.of(ROOT_FOLDER_NOT_SERVABLE, folder=str(path), problem=error.strerror) from error
-        self.device = os.fstat(self._fd).st_dev
+        self.device = handles.status(self._root).st_dev
 
     def close(self) -> None:
-        """Close the descriptor. Idempotent."""
-        # -1 is no descriptor, so a late call is refused instead of starting from a reused number.
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        """Close the folder. Idempotent."""
+        # -1 is no open directory, so a late call is refused instead of starting from a reused number.
+        root, self._root = self._root, -1
+        if root >= 0:
+            handles.close(root)
 
     def find(self, names: Names, display_path: str, use: Use, *, make: Maker | None = None) -> Spot:
         """Resolve ``names`` to a spot; ``.`` as the last name leads to a directory itself.
@@ -526,10 +544,7 @@ class Folder:
         behind every link. ``ToolError`` for a path that is closed or leads outside, ``OSError`` for a missing entry.
         """
         for _ in range(LINKS + 1):
-            if code := self.rules.denial(names, use):
-                raise ToolError.of(code, path=display_path)
-            if any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed):
-                raise ToolError.of(PATH_CONTAINS_SECRETS, path=display_path)
+            self._check(names, display_path, use)
             if len(names) > DEPTH:
                 raise ToolError.of(PATH_TOO_LONG, path=_brief(display_path))
             result = self._descend(names or (".",), display_path, use, make)
@@ -538,13 +553,19 @@ class Folder:
             names = result
         raise ToolError.of(TOO_MANY_SYMLINKS, path=display_path)
 
+    def _check(self, names: Names, display_path: str, use: Use) -> None:
+        """``ToolError`` where the rules or the closed places close ``names``."""
+        if code := self.rules.denial(names, use):
+            raise ToolError.of(code, path=display_path)
+        if any(tuple(map(_folded, names[: len(closed)])) == closed for closed in self._closed):
+            raise ToolError.of(PATH_CONTAINS_SECRETS, path=display_path)
+
     def _descend(self, names: Names, display_path: str, use: Use, make: Maker | None) -> Spot | Names:
         """The spot, or, at the first link, the names to start again with: the link is replaced by its target."""
         if (spot := self._straight(names, display_path, use)) is not None:
             return spot
-        with ExitStack() as opened:
-            here = os.dup(self._fd)
-            opened.callback(os.close, here)
+        stored: list[str] = []
+        with _Position(handles.duplicate(self._root)) as here:
             for depth, name in enumerate(names):
                 if name == "..":
                     # Only a link contains "..". All names before it are directories by now, so the name before it is
@@ -552,18 +573,19 @@ class Folder:
                     return _upward(names[:depth], display_path) + names[depth + 1 :]
                 last = depth == len(names) - 1
                 if last and use == "write":
+                    stored.append(handles.stored_name(here.directory, name))
                     break
-                with _peek(here, name, make) as there:
-                    status = os.fstat(there)
-                    if stat.S_ISLNK(status.st_mode):
-                        return _through(names, depth, os.readlink("", dir_fd=there), display_path)
+                with _peek(here.directory, name, make) as there:
+                    if stat.S_ISLNK(there.status.st_mode):
+                        return _through(names, depth, handles.link_target(here.directory, there), display_path)
+                    if not last or stat.S_ISDIR(there.status.st_mode):
+                        self._must_be_ours(there.status, display_path)
                     if not last:
-                        self._must_be_ours(status, display_path)
-                        os.dup2(there, here, inheritable=False)
-                    elif stat.S_ISDIR(status.st_mode):
-                        self._must_be_ours(status, display_path)
-            opened.pop_all()
-            return Spot(here, names, display_path, self.rules)
+                        here.enter(there)
+                    stored.append(there.name)
+            if tuple(stored) != names:  # another name of the same entry must not open what its own name closes
+                self._check(tuple(stored), display_path, use)
+            return Spot(here.taken(), tuple(stored), display_path, self.rules)
 
     def _straight(self, names: Names, display_path: str, use: Use) -> Spot | None:
         """The spot, when one system call leads there: then no link and no mount is on the way.
@@ -573,18 +595,18 @@ class Folder:
         if ".." in names:  # only a link contains it, and the name it drops may be a link as well
             return None
         mounts = self.rules.allow_other_filesystems
-        parent = beneath(self._fd, "/".join(names[:-1]) or ".", mounts=mounts)
+        parent = handles.beneath(self._root, "/".join(names[:-1]) or ".", mounts=mounts)
         if parent is None:
             return None
         spot = Spot(parent, names, display_path, self.rules)
         try:
             status = spot.status() if use == "read" else None
         except BaseException:
-            os.close(parent)
+            handles.close(parent)
             raise
         if use == "write" or (status is not None and self._ends_at(status)):
             return spot
-        os.close(parent)
+        handles.close(parent)
         return None
 
     def _ends_at(self, status: os.stat_result) -> bool:
@@ -595,13 +617,13 @@ class Folder:
         """The entries of a directory, except those that the rules close; a directory ends in ``/``."""
         with (
             self.find((*names, "."), "", "read") as spot,
-            spot.directory() as fd,
-            os.scandir(fd) as entries,
+            spot.directory() as directory,
+            handles.entries(directory) as entries,
         ):
             return [
                 f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
                 for entry in islice(entries, _MOST_LISTED)
-                if expressible(entry.name) and self._is_open((*spot.names[:-1], entry.name))
+                if is_listable(entry.name) and self._is_open((*spot.names[:-1], entry.name))
             ]
 
     def _is_open(self, names: Names) -> bool:
@@ -641,27 +663,47 @@ def _below(bases: frozenset[Names], places: tuple[Path, ...]) -> Generator[Names
 
 def _same(place: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(place.stat(), status)
+        return os.path.samestat(handles.path_status(place), status)
     except OSError:
         return False
 
 
-@contextmanager
-def _peek(parent: int, name: str, make: Maker | None = None) -> Generator[int]:
+class _Position:
+    """The directory that a walk has come to. It is closed at the end of the ``with``, unless it is taken from here."""
+
+    __slots__ = ("_owned", "directory")
+
+    def __init__(self, directory: int) -> None:
+        self.directory = directory
+        self._owned = True
+
+    def __enter__(self) -> _Position:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._owned:
+            handles.close(self.directory)
+
+    def enter(self, entry: EntryHandle) -> None:
+        """Go on to the directory ``entry``, which was looked at from here."""
+        assert entry.handle is not None
+        self.directory, entry.handle = entry.handle, self.directory
+
+    def taken(self) -> int:
+        self._owned = False
+        return self.directory
+
+
+def _peek(parent: int, name: str, make: Maker | None = None) -> EntryHandle:
     """The entry at ``name`` without opening it, a link as the link itself; ``make`` creates a missing directory."""
-    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fd = os.open(name, flags, dir_fd=parent)
+        return handles.peek(parent, name)
     except FileNotFoundError:
         if make is None:
             raise
-        with suppress(FileExistsError):  # another call makes the same directory
-            make(name, parent)
-        fd = os.open(name, flags, dir_fd=parent)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+    with suppress(FileExistsError):  # another call makes the same directory
+        make(name, parent)
+    return handles.peek(parent, name)
 
 
 def _through(names: Names, depth: int, link: str, display_path: str) -> Names:

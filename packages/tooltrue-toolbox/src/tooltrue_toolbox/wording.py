@@ -56,6 +56,13 @@ PATH_NOT_PORTABLE: Final = message(
     "Separate names with '/' and give no drive.",
     "{path!r} 含有反斜杠、冒号或 Windows 设备名，在任何系统上都会被拒绝。请用 '/' 分隔名称，且不要带盘符。",
 )
+PATH_NAME_CHANGED_BY_WINDOWS: Final = message(
+    "TT4730",
+    "{path!r} contains a name that Windows reads as another one, or cannot hold: a device such as CON, a stream after "
+    "':', a dot or space at the end, or one of < > | ? * and the double quote. Give the name as it is listed.",
+    "{path!r} 中含有 Windows 会读作别的名称或无法保存的名称：CON 等设备名、':' 之后的数据流、末尾的点或空格，"
+    "或 < > | ? * 与双引号之一。请使用目录列表中的名称。",
+)
 PATH_OUTSIDE_ROOTS: Final = message(
     "TT6014",
     "This absolute path lies outside the served folders. Use a relative path, like 'src/main.py'. Nearest: {near}.",

@@ -199,7 +199,7 @@ class Commands:
         made them."""
         for label, name in product(self._folders.labels, names):
             spot = opened.enter_context(self._folders[label].find((), label, "read"))
-            if (part := part_of(spot.fd, name)) is not None:
+            if (part := part_of(spot.parent, name)) is not None:
                 opened.callback(os.close, part)
                 yield part
 

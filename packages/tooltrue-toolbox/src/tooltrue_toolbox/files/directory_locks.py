@@ -1,7 +1,8 @@
 """An advisory lock on directories, across processes: several servers may serve one folder, or parts of it.
 
-The kernel holds the lock, on the directory itself, so that it disappears when a process is killed. Only our own servers
-take it; a change by an editor is noticed through the version of the file instead.
+The kernel holds the lock, on the directory itself or, on Windows, on a file of ours that stands for it; so it
+disappears when a process is killed. Only our own servers take it; a change by an editor is noticed through the version
+of the file instead.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from tooltrue._internal.platform.file_locks import lock_within
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.files.wording import DIRECTORY_LOCK_TIMEOUT
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import Spot
 
 __all__ = ["directory_locks"]
@@ -24,7 +26,8 @@ def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
     one longer than ``seconds``. A directory on a file system without locks is used unlocked."""
     with ExitStack() as opened:
         # In a fixed order, so that two moves cannot deadlock; and each directory once.
-        for _, (fd, spot) in sorted({_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}.items()):
+        directories = {_identity(fd): (fd, spot) for fd, spot in _directories(spots, opened)}
+        for _, (fd, spot) in sorted(directories.items()):
             with suppress(OSError):
                 if not lock_within(fd, seconds):
                     raise ToolError.of(DIRECTORY_LOCK_TIMEOUT, path=spot.display_path, seconds=seconds)
@@ -34,7 +37,7 @@ def directory_locks(*spots: Spot, seconds: float) -> Generator[None]:
 def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[int, Spot]]:
     for spot in spots:
         try:
-            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
+            fd = handles.lock_file(spot.parent)
         except PermissionError:
             continue  # a directory may be writable without being readable
         opened.callback(os.close, fd)
@@ -42,5 +45,5 @@ def _directories(spots: tuple[Spot, ...], opened: ExitStack) -> Generator[tuple[
 
 
 def _identity(fd: int) -> tuple[int, int]:
-    status = os.fstat(fd)
+    status = handles.file_status(fd)
     return status.st_dev, status.st_ino

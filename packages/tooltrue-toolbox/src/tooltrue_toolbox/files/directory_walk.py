@@ -13,7 +13,8 @@ from typing import Protocol
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.files.values import Closed
 from tooltrue_toolbox.files.wording import LISTING_CURSOR_MISMATCH
-from tooltrue_toolbox.rooted_paths import Folder, Folders, Names, Target, expressible
+from tooltrue_toolbox.platform import handles
+from tooltrue_toolbox.rooted_paths import Folder, Folders, Names, Target, is_listable
 
 __all__ = ["Guide", "Walk", "WalkEntries", "WalkEntry", "after_cursor", "entries_below", "entries_of_folders"]
 
@@ -42,8 +43,8 @@ WalkEntries = Generator[WalkEntry, None, None]
 class Guide(Protocol):
     """Decides which entries are looked at."""
 
-    def on_directory(self, way: Names, fd: int) -> None:
-        """Called when the directory ``way`` is open at ``fd``, after the same call for each directory above it."""
+    def on_directory(self, way: Names, directory: int) -> None:
+        """Called when the directory ``way`` is open, after the same call for each directory above it."""
         ...
 
     def passes(self, way: Names, is_directory: bool) -> bool:
@@ -52,7 +53,7 @@ class Guide(Protocol):
 
 
 class Walk:
-    """The walk itself. It holds one descriptor for each level."""
+    """The walk itself. It holds one open directory for each level."""
 
     def __init__(self, most: int | None = None, guide: Guide | None = None, *, again: bool = False) -> None:
         """``most``: number of names of one directory to keep, the first ones; a page has no use for more. ``again``:
@@ -62,20 +63,22 @@ class Walk:
         self._again = again
         self.unshown = 0
 
-    def entries(self, folder: Folder, fd: int, above: Names, depth: int, after: Names, *, base: Names) -> WalkEntries:
-        """The entries of the directory ``fd`` that come after ``after``; ``above`` is the path to it, and ``base`` are
+    def entries(
+        self, folder: Folder, directory: int, above: Names, depth: int, after: Names, *, base: Names
+    ) -> WalkEntries:
+        """The entries of ``directory`` that come after ``after``; ``above`` is the path to it, and ``base`` are
         its names in the folder."""
-        names = self._names(fd, "".join(after[:1]))
+        names = self._names(directory, "".join(after[:1]))
         if self._guide is not None:
-            self._guide.on_directory(above, fd)
+            self._guide.on_directory(above, directory)
         for name in names:
             listed = after[:1] == (name,)
             skipped = listed and not (self._again and len(after) == 1)
             try:
-                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                status = handles.look(directory, name)
             except FileNotFoundError:
                 continue  # gone since it was listed
-            entry = WalkEntry((*above, name), (*base, name), status, fd)
+            entry = WalkEntry((*above, name), (*base, name), status, directory)
             entry.left_out = self._guide is not None and self._guide.passes(entry.way, entry.is_directory)
             if entry.left_out or not entry.is_directory or depth == 1:
                 if not skipped:
@@ -88,14 +91,14 @@ class Walk:
                     rest = after[1:] if listed else ()
                     yield from self.entries(folder, child, entry.way, depth - 1, rest, base=entry.names)
 
-    def _names(self, fd: int, first: str) -> list[str]:
-        """The names in ``fd`` in order, from ``first`` on."""
-        with os.scandir(fd) as entries:
+    def _names(self, directory: int, first: str) -> list[str]:
+        """The names in ``directory`` in order, from ``first`` on."""
+        with handles.entries(directory) as entries:
             names = (entry.name for entry in entries if entry.name >= first and self._shows(entry.name))
             return sorted(names) if self._most is None else heapq.nsmallest(self._most, names)
 
     def _shows(self, name: str) -> bool:
-        is_shown = expressible(name)
+        is_shown = is_listable(name)
         self.unshown += not is_shown
         return is_shown
 
@@ -109,7 +112,7 @@ def _open_directory(folder: Folder, entry: WalkEntry) -> Generator[int | None]:
         yield None
         return
     try:
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=entry.parent)
+        directory = handles.open_directory(entry.parent, name)
     except PermissionError:
         entry.closed = "permission"
         yield None
@@ -118,23 +121,23 @@ def _open_directory(folder: Folder, entry: WalkEntry) -> Generator[int | None]:
         yield None
         return
     try:
-        status = os.fstat(fd)
+        status = handles.status(directory)
         if folder.is_closed(status):
             entry.closed = "secret"
         elif not folder.owns(status):
             entry.closed = "file system"
-        yield None if entry.closed else fd
+        yield None if entry.closed else directory
     finally:
-        os.close(fd)
+        handles.close(directory)
 
 
 def entries_below(walk: Walk, target: Target, prefix: Names, depth: int, after: Names) -> WalkEntries:
     """The entries of the directory ``target``; each path begins with ``prefix``."""
     with (
         target.folder.find((*target.names, "."), target.display_path, "read") as spot,
-        spot.directory() as fd,
+        spot.directory() as directory,
     ):
-        yield from walk.entries(target.folder, fd, prefix, depth, after, base=spot.names[:-1])
+        yield from walk.entries(target.folder, directory, prefix, depth, after, base=spot.names[:-1])
 
 
 def entries_of_folders(walk: Walk, folders: Folders, depth: int, after: Names) -> WalkEntries:
@@ -146,7 +149,7 @@ def entries_of_folders(walk: Walk, folders: Folders, depth: int, after: Names) -
         target = Target(folders[label], (), label)
         if not listed:
             with target.folder.find((), label, "read") as spot:
-                yield WalkEntry((label,), (), os.fstat(spot.fd), spot.fd)
+                yield WalkEntry((label,), (), handles.status(spot.parent), spot.parent)
         if depth > 1:
             yield from entries_below(walk, target, (label,), depth - 1, after[1:] if listed else ())
 

@@ -27,7 +27,7 @@ from tooltrue_toolbox.files.wording import (
     MOVE_INTO_OWN_SUBTREE,
     ROOT_FOLDER_NOT_CHANGEABLE,
 )
-from tooltrue_toolbox.openat2 import rename_new
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import DEPTH, Folder, Spot, Target
 from tooltrue_toolbox.wording import (
     PATH_CONTAINS_SECRETS,
@@ -48,7 +48,7 @@ def make_directory(target: Target, growth: Growth) -> CreatedDirectory:
     make = growth.maker(target.display_path)
     with target.folder.find(target.names, target.display_path, "write", make=make) as spot:
         if (status := spot.status()) is None:
-            make(spot.name, spot.fd)
+            make(spot.name, spot.parent)
             sync_directory(spot)
         elif not stat.S_ISDIR(status.st_mode):
             raise ToolError.of(DESTINATION_ALREADY_EXISTS, path=target.display_path)
@@ -90,8 +90,8 @@ def _holds_secrets(spot: Spot, folder: Folder) -> bool:
     """Whether a directory holds an entry that would no longer count as a secret once the directory is renamed."""
     if not folder.rules.may_hold_secrets(spot.names):
         return False
-    with spot.directory() as fd:
-        entries = Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names)
+    with spot.directory() as directory:
+        entries = Walk().entries(folder, directory, (), DEPTH + 1, (), base=spot.names)
         return any(folder.rules.denial_at(entry.names, "read") for entry in entries)
 
 
@@ -104,22 +104,7 @@ def _there(spot: Spot) -> os.stat_result:
 
 
 def _rename(source: Spot, destination: Spot, *, is_directory: bool) -> None:
-    try:
-        rename_new(source.name, destination.name, source.fd, destination.fd)
-    except NotImplementedError:
-        _rename_otherwise(source, destination, is_directory=is_directory)
-
-
-def _rename_otherwise(source: Spot, destination: Spot, *, is_directory: bool) -> None:
-    """Move where the system cannot rename without replacing: a file gets a second name and then loses the first. A
-    directory can only replace an empty one."""
-    if is_directory:
-        if destination.status() is not None:
-            raise FileExistsError
-        os.rename(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd)
-        return
-    os.link(source.name, destination.name, src_dir_fd=source.fd, dst_dir_fd=destination.fd, follow_symlinks=False)
-    os.unlink(source.name, dir_fd=source.fd)
+    handles.rename_new(source.parent, source.name, destination.parent, destination.name, is_directory=is_directory)
 
 
 # Deleting
@@ -156,15 +141,15 @@ def deletion_of(spot: Spot, folder: Folder, recursive: bool, limits: FileLimits)
             PATH_CONTAINS_SECRETS if folder.holds_closed(spot.names) else ROOT_FOLDER_NOT_CHANGEABLE,
             path=spot.display_path,
         )
-    with spot.directory() as fd:
-        return _inside(fd, spot, folder, recursive, limits)
+    with spot.directory() as directory:
+        return _inside(directory, spot, folder, recursive, limits)
 
 
-def _inside(fd: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
+def _inside(directory: int, spot: Spot, folder: Folder, recursive: bool, limits: FileLimits) -> Deletion:
     entries = size = 0
-    if not folder.owns(os.fstat(fd)):
+    if not folder.owns(handles.status(directory)):
         raise ToolError.of(PATH_ON_OTHER_FILE_SYSTEM, path=spot.display_path)
-    for entry in Walk().entries(folder, fd, (), DEPTH + 1, (), base=spot.names):
+    for entry in Walk().entries(folder, directory, (), DEPTH + 1, (), base=spot.names):
         display_path = "/".join((spot.display_path, *entry.way))
         if not recursive:
             raise ToolError.of(DIRECTORY_NOT_EMPTY, path=spot.display_path)
@@ -181,15 +166,15 @@ def delete(spot: Spot, deletion: Deletion) -> None:
     """Delete the entry. A directory is renamed first, so that it disappears at once; one that cannot be deleted gets
     its name back: ``OSError`` if it is still complete, ``ToolError`` if a part is gone."""
     if not deletion.is_directory:
-        os.unlink(spot.name, dir_fd=spot.fd)
+        handles.remove_file(spot.parent, spot.name)
         sync_directory(spot)
         return
     leaving = _beside(spot, f".{secrets.token_hex(8)}.deleted")
-    os.rename(spot.name, leaving.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+    handles.rename_over(spot.parent, spot.name, spot.parent, leaving.name)
     sync_directory(spot)
-    removal = _Removal(os.fstat(spot.fd).st_dev)
+    removal = _Removal(handles.status(spot.parent).st_dev)
     try:
-        removal.remove(leaving.name, spot.fd)
+        removal.remove(leaving.name, spot.parent)
     except OSError as error:
         remaining = spot if _is_back(leaving, spot) else leaving
         if remaining is spot and not removal.removed:
@@ -205,9 +190,9 @@ def delete(spot: Spot, deletion: Deletion) -> None:
 
 
 def _beside(spot: Spot, name: str) -> Spot:
-    """Another name in the directory of ``spot``, which keeps ownership of the descriptor."""
+    """Another name in the directory of ``spot``, which keeps ownership of the open directory."""
     display_path = "/".join((*spot.display_path.split("/")[:-1], name))
-    return Spot(spot.fd, (*spot.names[:-1], name), display_path, spot.rules)
+    return Spot(spot.parent, (*spot.names[:-1], name), display_path, spot.rules)
 
 
 def _is_back(leaving: Spot, spot: Spot) -> bool:
@@ -230,19 +215,19 @@ class _Removal:
     def remove(self, name: str, parent: int) -> None:
         """Remove the directory with all its entries, including those added since they were counted. A mount is
         refused."""
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        directory = handles.open_directory(parent, name)
         try:
-            if os.fstat(fd).st_dev != self.device:
+            if handles.status(directory).st_dev != self.device:
                 raise OSError(errno.EXDEV, "")
-            with os.scandir(fd) as scan:
+            with handles.entries(directory) as scan:
                 entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scan]
             for inner, is_directory in entries:
                 if is_directory:
-                    self.remove(inner, fd)
+                    self.remove(inner, directory)
                 else:
-                    os.unlink(inner, dir_fd=fd)
+                    handles.remove_file(directory, inner)
                     self.removed += 1
         finally:
-            os.close(fd)
-        os.rmdir(name, dir_fd=parent)
+            handles.close(directory)
+        handles.remove_directory(parent, name)
         self.removed += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import codecs
-import os
 from typing import Literal
 
 from tooltrue.errors import ToolError
@@ -30,6 +29,7 @@ from tooltrue_toolbox.files.wording import (
     START_LINE_BEYOND_COUNTED_BYTES,
     START_LINE_BEYOND_END,
 )
+from tooltrue_toolbox.platform import handles
 
 __all__ = ["FileReader", "check_range", "read_at"]
 
@@ -47,7 +47,7 @@ def check_range(encoding: ReadEncoding, start: int, end: int, offset: int) -> No
 def read_at(fd: int, size: int, offset: int) -> bytes:
     """``size`` bytes from ``offset``, fewer only at the end of the file."""
     parts: list[bytes] = []
-    while size > 0 and (part := os.pread(fd, min(size, CHUNK), offset)):
+    while size > 0 and (part := handles.read_at(fd, min(size, CHUNK), offset)):
         parts.append(part)
         size, offset = size - len(part), offset + len(part)
     return b"".join(parts)
@@ -61,7 +61,7 @@ class FileReader:
         self._fd = fd
         self._display_path = display_path
         self._limits = limits
-        self._status = os.fstat(fd)
+        self._status = handles.file_status(fd)
 
     def as_base64(self, offset: int) -> FileContent:
         self._check_offset(offset)

@@ -23,6 +23,7 @@ from tooltrue_toolbox.files.patterns import Glob, Ignores
 from tooltrue_toolbox.files.text_codec import UTF_8
 from tooltrue_toolbox.files.values import KINDS, FileLimits, SearchMatch, SearchResult
 from tooltrue_toolbox.files.wording import FILES_EXTRA_MISSING, LISTING_CURSOR_MISMATCH
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import Folder, Names, path_errors
 
 __all__ = ["IgnoreGuide", "Search", "SearchCriteria", "SearchPlace", "finder_of", "place_of"]
@@ -34,7 +35,6 @@ _VERSION_CONTROL = frozenset((".git", ".hg", ".svn", ".jj"))
 _AROUND = 16_384
 """Number of bytes before and after a line that are searched for its context lines."""
 _LARGEST_IGNORE = 256 << 10
-_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSED_OVER = frozenset((errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ESTALE))
 """Errors of a file that is gone, replaced or unreadable. Any other failure would silently make the result wrong."""
 
@@ -113,11 +113,11 @@ class IgnoreGuide:
     def __init__(self) -> None:
         self._rules: list[tuple[Names, Ignores]] = []
 
-    def on_directory(self, way: Names, fd: int) -> None:
+    def on_directory(self, way: Names, directory: int) -> None:
         while self._rules and way[: len(self._rules[-1][0])] != self._rules[-1][0]:
             self._rules.pop()
         with path_errors("/".join((*way, ".gitignore"))):
-            text = _ignore_file(fd)
+            text = _ignore_file(directory)
         if text:
             self._rules.append((way, Ignores(text)))
 
@@ -131,11 +131,11 @@ class IgnoreGuide:
         return False
 
 
-def _ignore_file(fd: int) -> str:
+def _ignore_file(directory: int) -> str:
     """The text of the ``.gitignore`` in a directory; empty where it cannot be read, as for git."""
     try:
-        with _open_regular(".gitignore", fd) as ignore:
-            return os.pread(ignore, _LARGEST_IGNORE, 0).decode(errors="replace").removeprefix("\ufeff")
+        with _open_regular(".gitignore", directory) as ignore:
+            return handles.read_at(ignore, _LARGEST_IGNORE, 0).decode(errors="replace").removeprefix("\ufeff")
     except OSError as error:
         if error.errno not in _PASSED_OVER:
             raise
@@ -145,9 +145,9 @@ def _ignore_file(fd: int) -> str:
 @contextmanager
 def _open_regular(name: str, parent: int, expected: os.stat_result | None = None) -> Generator[int]:
     """Open a regular file, which must be the same as ``expected``; ``OSError`` for any other entry, links included."""
-    fd = os.open(name, _OPEN, dir_fd=parent)
+    fd = handles.open_file(parent, name)
     try:
-        status = os.fstat(fd)
+        status = handles.file_status(fd)
         if not stat.S_ISREG(status.st_mode) or (expected is not None and not os.path.samestat(status, expected)):
             raise OSError(errno.ESTALE, "")
         yield fd

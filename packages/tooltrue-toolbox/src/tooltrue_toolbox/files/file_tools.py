@@ -120,6 +120,7 @@ from tooltrue_toolbox.files.wording import (
     WRITE_APPROVAL_IMPOSSIBLE,
     WRITE_DENIED_BY_USER,
 )
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.registration import add_tools, preview_of, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Spot, Target, is_directory, path_errors
 
@@ -253,7 +254,7 @@ class Files:
             path_errors(target.display_path, target),
             target.folder.find(target.names, target.display_path, "read") as spot,
         ):
-            status = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
+            status = handles.look(spot.parent, spot.name)
             info = FileInfo(
                 path=target.display_path,
                 type=kind_of(status),
@@ -323,7 +324,7 @@ class Files:
             target.folder.find(target.names, target.display_path, "read") as spot,
             spot.file() as fd,
         ):
-            size = os.fstat(fd).st_size
+            size = handles.file_status(fd).st_size
             kind = media.sniff(read_at(fd, media.HEAD, 0))
             if kind is None:
                 raise ToolError.of(MEDIA_TYPE_NOT_KNOWN, path=target.display_path)

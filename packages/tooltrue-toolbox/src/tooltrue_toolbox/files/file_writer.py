@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import errno
 import os
 import secrets
-import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,7 +29,7 @@ from tooltrue_toolbox.files.wording import (
     PARENT_DIRECTORY_MISSING,
     WRITE_BYTES_QUOTA_EXCEEDED,
 )
-from tooltrue_toolbox.openat2 import rename_new
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import Maker, Spot, Target
 
 __all__ = [
@@ -49,10 +47,6 @@ __all__ = [
     "resolve_with_parents",
     "sync_directory",
 ]
-
-
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NO_LINKS = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP))
 
 
 @dataclass(slots=True)
@@ -81,7 +75,7 @@ class Growth:
 
         def make(name: str, parent: int) -> None:
             self.check(display_path, 0, 1)
-            os.mkdir(name, dir_fd=parent)
+            handles.make_directory(parent, name)
             self.add(0, 1)
 
         return make
@@ -173,7 +167,7 @@ def _check_growth(spot: Spot, old: OldFile, data: bytes, limits: FileLimits) -> 
 
 def _check_encoding(spot: Spot, old: OldFile, content: Content) -> None:
     """``ToolError`` where a text would be appended in UTF-8 to one in another encoding."""
-    codec = text_codec_of(os.pread(old.fd, HEAD, 0)) if content.data and content.is_text else None
+    codec = text_codec_of(handles.read_at(old.fd, HEAD, 0)) if content.data and content.is_text else None
     if codec is None or codec.encoding == "utf-8" or (content.data.isascii() and not codec.is_wide):
         return
     raise ToolError.of(APPEND_ENCODING_CONFLICT, path=spot.display_path, encoding=codec.encoding)
@@ -200,53 +194,24 @@ class _Draft:
 
     def copy(self, old: int) -> None:
         offset = 0
-        while part := os.pread(old, CHUNK, offset):
+        while part := handles.read_at(old, CHUNK, offset):
             self.write(part)
             offset += len(part)
 
     def publish(self) -> None:
         """Give the draft its name if that is free; ``FileExistsError`` otherwise."""
         os.fsync(self.fd)
-        try:
-            rename_new(self.name, self.spot.name, self.spot.fd, self.spot.fd)
-        except NotImplementedError:
-            self._publish_otherwise()
+        handles.rename_new(self.spot.parent, self.name, self.spot.parent, self.spot.name)
         sync_directory(self.spot)
-
-    def _publish_otherwise(self) -> None:
-        try:
-            self._link()
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            self._move_reserved()
-
-    def _link(self) -> None:
-        here = self.spot.fd
-        os.link(self.name, self.spot.name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
-        # At once: with two names the file would read as a hard link, after a crash for good.
-        os.unlink(self.name, dir_fd=here)
-
-    def _move_reserved(self) -> None:
-        """Take the name with an empty file first: the only way on a file system without hard links (FAT)."""
-        os.close(os.open(self.spot.name, _NEW, 0o600, dir_fd=self.spot.fd))
-        try:
-            self._move()
-        except OSError:
-            os.unlink(self.spot.name, dir_fd=self.spot.fd)
-            raise
 
     def replace(self) -> None:
         """Give the draft its name, replacing the file that has it now."""
         os.fsync(self.fd)
-        self._move()
+        handles.rename_over(self.spot.parent, self.name, self.spot.parent, self.spot.name)
         sync_directory(self.spot)
 
-    def _move(self) -> None:
-        os.rename(self.name, self.spot.name, src_dir_fd=self.spot.fd, dst_dir_fd=self.spot.fd)
-
     def result(self, created: bool, data: bytes) -> WrittenFile:
-        status = os.fstat(self.fd)
+        status = handles.file_status(self.fd)
         return WrittenFile(
             path=self.spot.display_path,
             created=created,
@@ -260,24 +225,20 @@ class _Draft:
 def _draft(spot: Spot, permissions: int) -> Generator[_Draft]:
     """A draft for ``spot``, removed unless it was given its name."""
     name = f".{secrets.token_hex(8)}.tmp"
-    fd = os.open(name, _NEW, permissions, dir_fd=spot.fd)
+    fd = handles.create_file(spot.parent, name, permissions)
     try:
         yield _Draft(fd, name, spot)
     finally:
         os.close(fd)
         with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=spot.fd)
+            handles.remove_file(spot.parent, name)
 
 
 def sync_directory(spot: Spot) -> None:
     """Make a new name survive a power loss, where the directory can be opened for that."""
     # The file is in place already: a failure from here on must not be reported as a failure of the write.
     with suppress(OSError):
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=spot.fd)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        handles.sync(spot.parent)
 
 
 def create(spot: Spot, status: os.stat_result | None, data: bytes, growth: Growth) -> WrittenFile:
@@ -306,8 +267,8 @@ class OldFile:
 def opened_to_replace(spot: Spot, expected: str) -> Generator[OldFile]:
     """The file at ``spot``, which must have the ``expected`` version. It is opened for writing although it is only
     read, so that the system decides whether it may change."""
-    with spot.file(os.O_RDWR) as fd:
-        old = OldFile(fd, os.fstat(fd))
+    with spot.file(writable=True) as fd:
+        old = OldFile(fd, handles.file_status(fd))
         check_version(spot, old.status, expected)
         yield old
 
@@ -327,33 +288,8 @@ def replace(spot: Spot, old: OldFile, data: bytes, growth: Growth, *, after: int
         if after is not None:
             draft.copy(after)
         draft.write(data)
-        _keep_attributes(old, draft.fd)
+        handles.keep_attributes(old.fd, old.status, draft.fd)
         check_version(spot, spot.status(), version_of(old.status))
         draft.replace()
         growth.add(more)
         return draft.result(False, data)
-
-
-def _keep_attributes(old: OldFile, new: int) -> None:
-    before = old.status
-    permissions = stat.S_IMODE(before.st_mode) & 0o777  # not setuid and setgid: the content is another
-    try:
-        os.fchown(new, before.st_uid, before.st_gid)
-    except PermissionError:
-        if os.fstat(new).st_gid != before.st_gid:
-            permissions &= ~0o070  # the rights of one group are not for another
-    # A lost attribute fails the write: without its access list, its mask would become the rights of the group.
-    for name in _attributes(old.fd):
-        if name.startswith("user.") or name == "system.posix_acl_access":
-            os.setxattr(new, name, os.getxattr(old.fd, name))
-    os.fchmod(new, permissions)
-
-
-def _attributes(fd: int) -> list[str]:
-    """The names of the file's extended attributes; empty on a file system without them."""
-    try:
-        return os.listxattr(fd)
-    except OSError as error:
-        if error.errno != errno.EOPNOTSUPP:
-            raise
-        return []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
 from tooltrue_toolbox.files.text_codec import UTF_8, TextCodec, text_codec_of
 from tooltrue_toolbox.files.values import CHUNK  # no more than the bytes that decide the encoding
+from tooltrue_toolbox.platform import handles
 
 __all__ = ["FilePart", "LinedFile", "lined_file"]
 
@@ -49,7 +49,7 @@ class LinedFile:
 
     def part(self, offset: int) -> FilePart | None:
         """The part that begins at ``offset``; ``None`` at the end of the file."""
-        raw = os.pread(self.fd, CHUNK, offset) if offset else self.head
+        raw = handles.read_at(self.fd, CHUNK, offset) if offset else self.head
         if len(raw) == CHUNK:
             raw = self.codec.whole_lines(raw) or raw
         if not raw:
@@ -59,7 +59,7 @@ class LinedFile:
 
     def lines(self, begin: int, end: int) -> list[str]:
         """The lines between two offsets; the first or last may be incomplete."""
-        data = os.pread(self.fd, end - begin, begin) if end > begin else b""
+        data = handles.read_at(self.fd, end - begin, begin) if end > begin else b""
         text = data.decode(errors="replace") if self.codec is UTF_8 else self._decoded(data, begin)
         return text.removesuffix("\n").split("\n") if text else []
 
@@ -71,7 +71,7 @@ class LinedFile:
 def lined_file(fd: int) -> LinedFile | None:
     """Prepare the file ``fd`` for a search; ``None`` where it is binary. A file without NUL whose encoding is not
     detected is searched as UTF-8."""
-    head = os.pread(fd, CHUNK, 0)
+    head = handles.read_at(fd, CHUNK, 0)
     if not head.isascii() or b"\0" in head:
         codec = text_codec_of(head)
         if codec is None and b"\0" in head[:_HEAD]:

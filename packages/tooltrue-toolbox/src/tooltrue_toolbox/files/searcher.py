@@ -76,6 +76,6 @@ def _tell_of_parents(guide: IgnoreGuide | None, target: Target, start: Names) ->
         with (
             path_errors(target.display_path),
             target.folder.find((*names[:depth], "."), target.display_path, "read") as spot,
-            spot.directory() as fd,
+            spot.directory() as directory,
         ):
-            guide.on_directory((*start[:above], *names[:depth]), fd)
+            guide.on_directory((*start[:above], *names[:depth]), directory)

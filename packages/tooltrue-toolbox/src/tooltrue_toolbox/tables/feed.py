@@ -1,22 +1,24 @@
 """A file as the engine reads it: under a name that leads to one open descriptor and nowhere else.
 
 A plain UTF-8 file is read by the engine itself, in parallel. Any other file goes through a pipe: a thread of ours
-unpacks, decodes and writes UTF-8 with line feeds into it, no further than it is read. Two errors that the engine does
+unpacks, decodes and writes UTF-8 with line feeds into it, no further than it is read; on Windows it is written to a
+file first. Two errors that the engine does
 not notice, an unclosed quote and a carriage return between line feeds, are searched for here, in one quick pass.
 """
 
 from __future__ import annotations
 
 import codecs
-import fcntl
 import os
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from tooltrue.errors import ToolError
+from tooltrue_toolbox.platform import handles
+from tooltrue_toolbox.platform.engine_files import CAN_STREAM, name_of, new_pipe, written_file
 from tooltrue_toolbox.tables.arrays import lines_of
 from tooltrue_toolbox.tables.decompression import unpack
 from tooltrue_toolbox.tables.layout import Layout, TableLimits
@@ -52,7 +54,8 @@ class Feed:
 def open_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits) -> Generator[Feed]:
     """The file ``fd`` for one reading from its beginning to its end."""
     if layout.format == "parquet" or (layout.plain and not _needs_work(fd, display_path, layout, limits)):
-        yield Feed(f"/proc/self/fd/{fd}", os.fstat(fd).st_size)
+        with name_of(fd) as name:
+            yield Feed(name, handles.file_status(fd).st_size)
         return
     if layout.sheet is not None and layout.content is None:
         with (
@@ -67,10 +70,13 @@ def open_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits) -
 
 @contextmanager
 def _pipe_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None) -> Generator[Feed]:
-    read, write = os.pipe2(os.O_CLOEXEC)
-    with suppress(OSError):  # a user may have reached the system's limit
-        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, CHUNK)
-    feed = Feed(f"/proc/self/fd/{read}", os.fstat(fd).st_size)
+    if not CAN_STREAM:
+        with _file_feed(fd, display_path, layout, limits, sheet) as feed:
+            yield feed
+        return
+    read, write = new_pipe(CHUNK)
+    with name_of(read) as name:
+        feed = Feed(name, handles.file_status(fd).st_size)
     thread = threading.Thread(target=_write, args=(feed, fd, write, display_path, layout, limits, sheet), daemon=True)
     try:
         thread.start()
@@ -85,6 +91,23 @@ def _pipe_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits, 
         if sheet is not None:
             sheet.stop()
         thread.join()
+
+
+@contextmanager
+def _file_feed(fd: int, display_path: str, layout: Layout, limits: TableLimits, sheet: Sheet | None) -> Generator[Feed]:
+    """The whole text in a file, written before it is read."""
+    feed = Feed("", handles.file_status(fd).st_size)
+
+    def write(file: int) -> None:
+        _write(feed, fd, file, display_path, layout, limits, sheet)
+
+    try:
+        with written_file(write) as name:
+            feed.path = name
+            yield feed
+    finally:
+        if sheet is not None:
+            sheet.stop()
 
 
 @dataclass(slots=True)
@@ -123,7 +146,7 @@ def _needs_work(fd: int, display_path: str, layout: Layout, limits: TableLimits)
     returns = False
     quotes = 0
     offset = 0
-    while part := os.pread(fd, CHUNK, offset):
+    while part := handles.read_at(fd, CHUNK, offset):
         offset += len(part)
         if b"\0" in part:
             raise ToolError.of(TABLE_FORMAT_NOT_SUPPORTED, path=display_path)

@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 from tooltrue.errors import ToolError
 from tooltrue.wording import Worded
 from tooltrue_toolbox.encodings import HEAD, DetectedEncoding, Encoding, How, decodes, encoding_of
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.tables.arrays import Array, Elements, array_of
 from tooltrue_toolbox.tables.decompression import Packing, UnpackingBounds, packing_of, unpack
 from tooltrue_toolbox.tables.notation import Cells, Decimal, Notations, NumbersRead, notations_of
@@ -152,7 +153,7 @@ def detect_layout(fd: int, display_path: str, corrections: Corrections, limits: 
 
 
 def _layout_of(fd: int, display_path: str, corrections: Corrections, limits: TableLimits) -> Layout:
-    start = os.pread(fd, HEAD, 0)
+    start = handles.read_at(fd, HEAD, 0)
     if start.startswith(_OLD_WORKBOOK):
         raise ToolError.of(WORKBOOK_FORMAT_NOT_SUPPORTED, path=display_path)
     if start.startswith(_ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +23,7 @@ from tooltrue.protocol.types import CallToolResult, ImageContent, TextContent
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.settings import ToolSettings
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.registration import add_tools, tool
 from tooltrue_toolbox.rooted_paths import Folders, PathRules, Target, is_directory, path_errors
 from tooltrue_toolbox.tables.analysis import AnalysisRequest, Sort, analyze
@@ -238,7 +238,7 @@ class Tables:
             target.folder.find(target.names, target.display_path, "read") as spot,
             spot.file() as fd,
         ):
-            status = os.fstat(fd)
+            status = handles.file_status(fd)
             version = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
             layout = detect_layout(fd, target.display_path, corrections, self._limits)
             yield OpenTable(fd, target.display_path, layout, version, status.st_size, [], run.slices)

@@ -17,7 +17,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from tooltrue._internal.platform.child_descriptors import keep_descriptors
-from tooltrue_toolbox.openat2 import beneath
+from tooltrue_toolbox.platform.posix_calls import beneath
 from tooltrue_toolbox.platform.sandbox.jobs import ProcessOutcome, SandboxJob
 from tooltrue_toolbox.platform.sandbox.mechanisms import LimitedBy
 from tooltrue_toolbox.platform.sandbox.supervisor_link import Report, SupervisorLink, outcome_of, supervisor_command
