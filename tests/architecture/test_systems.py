@@ -44,18 +44,6 @@ STILL: frozenset[str] = frozenset(
         "cli/dev_inspector.py",
         "testing/hostile/server.py",
         "tooltrue_check/parallel.py",
-        "tooltrue_toolbox/files/directory_locks.py",
-        "tooltrue_toolbox/files/directory_walk.py",
-        "tooltrue_toolbox/files/entry_changes.py",
-        "tooltrue_toolbox/files/file_reader.py",
-        "tooltrue_toolbox/files/file_search.py",
-        "tooltrue_toolbox/files/file_tools.py",
-        "tooltrue_toolbox/files/file_writer.py",
-        "tooltrue_toolbox/files/lines.py",
-        "tooltrue_toolbox/openat2.py",
-        "tooltrue_toolbox/rooted_paths.py",
-        "tooltrue_toolbox/tables/feed.py",
-        "tooltrue_toolbox/tables/layout.py",
         "transport/event_loop.py",
     }
 )

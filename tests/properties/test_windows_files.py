@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.windows import toolbox
+from support.toolbox import modules_of_systems
 from support.windows.handles import FILES
 from tooltrue.errors import ToolError
 from tooltrue.tools.null import SILENT
@@ -89,7 +89,7 @@ CALLS: list[Callable[[Any, str], object]] = [
 def windows(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield toolbox.namespace()
+        yield modules_of_systems.namespace()
 
 
 def built(place: Path, links: dict[str, str]) -> Path:

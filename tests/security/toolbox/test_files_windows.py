@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.windows import toolbox
+from support.toolbox import modules_of_systems
 from support.windows.handles import FILES
 from tooltrue.errors import ToolError
 from tooltrue.tools.null import SILENT
@@ -27,7 +27,7 @@ CONTEXT = RequestContext(LOCAL, SILENT, agreed=True)
 
 @pytest.fixture(scope="module")
 def windows() -> SimpleNamespace:
-    return toolbox.namespace()
+    return modules_of_systems.namespace()
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 Names are compared without regard to case, long names have a short one besides, a colon opens a stream, a link of this
 machine is a reparse point, and a FIFO is one of unknown meaning. Names are taken as they are, as ``ntdll`` takes them:
 ``CON``, ``a.`` and ``a `` are ordinary names here. A test may ask for the real paths of all that was opened.
-
-:data:`LIBRARIES` has the functions by the name of their library; :data:`RUNTIME` those of ``msvcrt``.
 """
 
 from __future__ import annotations
@@ -16,8 +14,10 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from functools import wraps
 from typing import Any
+
+from support.windows import function
 
 # The calls themselves: a harness may hide from everyone else what Windows lacks.
 _open, _stat, _fstat, _readlink, _listdir = os.open, os.stat, os.fstat, os.readlink, os.listdir
@@ -86,8 +86,6 @@ def _legal(text: str) -> str:
 @dataclass
 class _Opened:
     fd: int
-    is_given: bool = False
-    """Whether Python has it, as a descriptor, and closes it."""
     is_deleted_at_close: bool = False
     listing: Iterator[tuple[str, int, int]] | None = None
 
@@ -107,18 +105,19 @@ class FakeFiles:
     """The real paths of all entries opened by a name, links themselves."""
     before: Callable[[str], object] = lambda _: None
     """Called with each name before it is looked up, to change the folders in between."""
-    _next: int = 0x40000
 
     def _add(self, fd: int) -> int:
-        self._next += 4
-        self.handles[self._next] = _Opened(fd)
-        return self._next
+        self.handles[fd] = _Opened(fd)
+        return fd
 
     def _at(self, handle: int | None) -> _Opened:
+        """What is open at a handle, which is a descriptor; Python may have opened it."""
         try:
-            return self.handles[handle or 0]
-        except KeyError:
+            _fstat(-1 if handle is None else handle)
+        except OSError:
             raise Refusal(INVALID_HANDLE) from None
+        assert handle is not None
+        return self.handles.setdefault(handle, _Opened(handle))
 
     # Names
 
@@ -364,25 +363,6 @@ class FakeFiles:
             self._delete(opened.fd)
         _close(opened.fd)
 
-    # The runtime of C
-
-    def open_osfhandle(self, handle: int, flags: int) -> int:
-        opened = self._at(handle)
-        for number, each in list(self.handles.items()):
-            if each.is_given and each.fd == opened.fd:  # closed by Python since, and used again
-                del self.handles[number]
-        opened.is_given = True
-        return opened.fd
-
-    def get_osfhandle(self, fd: int) -> int:
-        for handle, each in self.handles.items():
-            if each.is_given and each.fd == fd:
-                return handle
-        _fstat(fd)  # a descriptor that Python has opened itself
-        handle = self._add(fd)
-        self.handles[handle].is_given = True
-        return handle
-
 
 def _identity(fd: int) -> tuple[int, int]:
     status = _fstat(fd)
@@ -392,21 +372,19 @@ def _identity(fd: int) -> tuple[int, int]:
 FILES = FakeFiles()
 
 
-class _Function:
-    """A function of a library; its prototype is written down and not used."""
+def _status_of(call: Callable[..., int]) -> Callable[..., int]:
+    """The call, with a refusal or an error of this machine as the status that it returns."""
 
-    def __init__(self, call: Callable[..., int]) -> None:
-        self.argtypes: Any = None
-        self.restype: Any = None
-        self._call = call
-
-    def __call__(self, *arguments: Any) -> int:
+    @wraps(call)
+    def answered(*arguments: Any) -> int:
         try:
-            return self._call(*arguments)
+            return call(*arguments)
         except Refusal as refusal:
             return refusal.status
         except OSError as error:
             return _STATUSES.get(error.errno or 0, 0xC00000E9)
+
+    return answered
 
 
 def _value(pointer: Any) -> Any:
@@ -418,7 +396,9 @@ def _fill(buffer: Any, data: bytes, size: int) -> int:
     return 0 if len(data) <= size else 0x80000005
 
 
-def _nt_create_file(*arguments: Any) -> int:
+@function("ntdll", "NtCreateFile")
+@_status_of
+def nt_create_file(*arguments: Any) -> int:
     handle, access, attributes, _, _, _, _, disposition, options, _, _ = arguments
     asked = _value(attributes)
     text = ctypes.string_at(asked.name.contents.buffer, asked.name.contents.length)
@@ -429,64 +409,55 @@ def _nt_create_file(*arguments: Any) -> int:
     return 0
 
 
-def _nt_query_information_file(handle: int, _: Any, buffer: Any, size: int, kind: int) -> int:
+@function("ntdll", "NtQueryInformationFile")
+@_status_of
+def nt_query_information_file(handle: int, _: Any, buffer: Any, size: int, kind: int) -> int:
     return _fill(buffer, FILES.query(handle, kind), size)
 
 
-def _nt_set_information_file(handle: int, _: Any, buffer: Any, size: int, kind: int) -> int:
+@function("ntdll", "NtSetInformationFile")
+@_status_of
+def nt_set_information_file(handle: int, _: Any, buffer: Any, size: int, kind: int) -> int:
     FILES.set(handle, kind, buffer.raw[:size])
     return 0
 
 
-def _nt_query_directory_file(*arguments: Any) -> int:
+@function("ntdll", "NtQueryDirectoryFile")
+@_status_of
+def nt_query_directory_file(*arguments: Any) -> int:
     handle, _, _, _, _, buffer, size, _, _, _, restart = arguments
     return _fill(buffer, FILES.list(handle, bool(restart)), size)
 
 
-def _nt_fs_control_file(*arguments: Any) -> int:
+@function("ntdll", "NtFsControlFile")
+@_status_of
+def nt_fs_control_file(*arguments: Any) -> int:
     return _fill(arguments[8], FILES.reparse(arguments[0]), arguments[9])
 
 
-def _nt_close(handle: int) -> int:
+@function("ntdll", "NtClose")
+@_status_of
+def nt_close(handle: int) -> int:
     FILES.close(handle)
     return 0
 
 
-def _nt_query_security_object(handle: int, _: int, buffer: Any, size: int, needed: Any) -> int:
+@function("ntdll", "NtQuerySecurityObject")
+@_status_of
+def nt_query_security_object(handle: int, _: int, buffer: Any, size: int, needed: Any) -> int:
     return _fill(buffer, FILES.access.get(_identity(FILES._at(handle).fd), b"inherited") + b"\0", size)
 
 
-def _nt_set_security_object(handle: int, _: int, buffer: Any) -> int:
+@function("ntdll", "NtSetSecurityObject")
+@_status_of
+def nt_set_security_object(handle: int, _: int, buffer: Any) -> int:
     FILES.access[_identity(FILES._at(handle).fd)] = buffer.raw.split(b"\0")[0]
     return 0
 
 
-def _create_file(path: str, *_: Any) -> int:
+@function("kernel32", "CreateFileW")
+def create_file(path: str, *_: Any) -> int:
     try:
         return FILES._add(_open(path, _O_PATH | _CLOEXEC))
     except OSError:
         return ctypes.c_void_p(-1).value or -1
-
-
-LIBRARIES: dict[str, dict[str, Callable[..., int]]] = {
-    "ntdll": {
-        "NtCreateFile": _Function(_nt_create_file),
-        "NtClose": _Function(_nt_close),
-        "NtQueryInformationFile": _Function(_nt_query_information_file),
-        "NtSetInformationFile": _Function(_nt_set_information_file),
-        "NtQueryDirectoryFile": _Function(_nt_query_directory_file),
-        "NtFsControlFile": _Function(_nt_fs_control_file),
-        "NtQuerySecurityObject": _Function(_nt_query_security_object),
-        "NtSetSecurityObject": _Function(_nt_set_security_object),
-    },
-    "kernel32": {"CreateFileW": _Function(_create_file)},
-}
-RUNTIME: dict[str, Callable[..., int]] = {
-    "open_osfhandle": FILES.open_osfhandle,
-    "get_osfhandle": FILES.get_osfhandle,
-}
-
-
-def library(name: str) -> SimpleNamespace:
-    """The library as ``ctypes.WinDLL`` gives it."""
-    return SimpleNamespace(**LIBRARIES[name])

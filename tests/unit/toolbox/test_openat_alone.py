@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.toolbox import modules_of_systems
 from support.toolbox.refusals import refused
-from support.windows import toolbox
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
@@ -20,7 +20,7 @@ AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
 @pytest.fixture(scope="module")
 def anew() -> SimpleNamespace:
-    return toolbox.without_o_path()
+    return modules_of_systems.without_o_path()
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from support.toolbox import modules_of_systems
 from support.toolbox.refusals import refused
-from support.windows import toolbox
 from support.windows.handles import FILES
 from tooltrue.errors import ToolError
 from tooltrue.tools.null import SILENT
@@ -24,7 +24,7 @@ AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
 @pytest.fixture(scope="module")
 def windows() -> SimpleNamespace:
-    return toolbox.namespace()
+    return modules_of_systems.namespace()
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.windows import toolbox
+from support.toolbox import modules_of_systems
+from support.toolbox.win32_paths import opened_by_windows
+from support.toolbox.windows_paths import PathRow, path_rows
 from support.windows.handles import short_names
-from support.windows.path_rows import PathRow, path_rows
-from support.windows.win32_paths import opened_by_windows
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.platform import windows_names as names
 
@@ -22,7 +22,7 @@ ROWS = path_rows()
 
 @pytest.fixture(scope="module")
 def windows() -> SimpleNamespace:
-    return toolbox.namespace()
+    return modules_of_systems.namespace()
 
 
 def outcome(windows: SimpleNamespace, path: str) -> str:

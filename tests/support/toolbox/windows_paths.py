@@ -1,4 +1,4 @@
-"""The list of Windows paths in ``paths.tsv``."""
+"""The list of Windows paths in ``windows_paths.tsv``."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def _decoded(text: str) -> str:
 
 
 def path_rows() -> list[PathRow]:
-    lines = (Path(__file__).parent / "paths.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (Path(__file__).parent / "windows_paths.tsv").read_text(encoding="utf-8").splitlines()
     return [PathRow(*map(_decoded, line.split("\t"))) for line in lines if line and not line.startswith("#")]

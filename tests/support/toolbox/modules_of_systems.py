@@ -1,7 +1,7 @@
-"""The modules of the toolbox as a process on Windows has them, beside those of this process.
+"""The modules of the toolbox as a process on Windows or macOS has them, beside those of this process.
 
-They are loaded a second time while the switch between the systems says that POSIX is not there; the system calls are
-those of :mod:`support.windows.handles`.
+They are loaded a second time: for Windows while the switch between the systems says that POSIX is not there, with the
+system calls of :mod:`support.windows.handles`, and for macOS without the calls of Linux alone.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import cache
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from support.windows.handles import RUNTIME, library
+from support.windows import CTYPES, msvcrt
 from tooltrue._internal.platform import system
 
 _MODULES = (
@@ -34,15 +34,9 @@ def on_windows() -> dict[str, Any]:
     """The modules, by the last part of their names."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(system, "HAS_POSIX", False)
-        monkeypatch.setattr(ctypes, "WinDLL", library, raising=False)
-        monkeypatch.setitem(sys.modules, "msvcrt", as_module("msvcrt", RUNTIME))
+        monkeypatch.setattr(ctypes, "WinDLL", CTYPES["WinDLL"], raising=False)
+        monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
         return loaded_again(_MODULES)
-
-
-def as_module(name: str, members: dict[str, Any]) -> ModuleType:
-    module = ModuleType(name)
-    vars(module).update(members)
-    return module
 
 
 def loaded_again(names: Sequence[str]) -> dict[str, Any]:
