@@ -181,9 +181,12 @@ def _before_the_end(app: HttpApp, drain: float, last_seconds: float) -> None:
 
 
 def _handlers() -> dict[signal.Signals, Any]:
-    """The handlers of the stop signals, without those that are ignored."""
-    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    return {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
+    """The handlers of the stop signals, without those that are ignored. SIGBREAK ends the server as SIGTERM does."""
+    handlers: dict[signal.Signals, Any] = {}
+    for number in STOP_SIGNALS:
+        if (handler := signal.getsignal(number)) is not signal.SIG_IGN:
+            handlers[number] = handler if number == signal.SIGINT else signal.getsignal(signal.SIGTERM)
+    return handlers
 
 
 def _ending(
