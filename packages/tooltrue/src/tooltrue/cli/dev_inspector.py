@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Generator
 
-from tooltrue._internal.platform.processes import kill_tree
+from tooltrue._internal.platform.processes import kill_tree, start_program
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, tell
 from tooltrue.cli.terminal_prompts import confirmed
@@ -51,7 +51,7 @@ def inspector_running(url: str) -> Generator[None]:
     command = inspector_command(url)
     tell(sentence(HINT_INSPECTOR_STARTS, current_language(), {"command": shlex.join(command)}), err=True)
     program = shutil.which(command[0]) or command[0]  # npx.cmd, where a name alone would be npx.exe
-    process = subprocess.Popen([program, *command[1:]], stdin=subprocess.DEVNULL, start_new_session=True)
+    process = start_program([program, *command[1:]], stdin=subprocess.DEVNULL)
     try:
         yield
     finally:

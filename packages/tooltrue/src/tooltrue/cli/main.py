@@ -6,7 +6,6 @@ refused, the protocol · 4 no connection: cannot start, connect, or get an answe
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from typing import Any, NoReturn
@@ -15,7 +14,7 @@ import click
 
 import tooltrue
 from tooltrue._internal.computed_imports import load
-from tooltrue._internal.platform.system import HAS_POSIX
+from tooltrue._internal.platform.text_streams import carry_every_character
 from tooltrue.cli.language import language_of, speaking
 from tooltrue.cli.plugins import VERBS, load_plugin, names_of, not_installed, summary_of
 from tooltrue.cli.printing import discard_output, escape_logs, flush_output, tell, tell_usage, with_own_output
@@ -172,20 +171,11 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
     raise error
 
 
-def _speak_utf8() -> None:
-    """Have the standard streams encoded in UTF-8: a pipe or a file of Windows has another encoding, which lacks
-    characters of the messages, and JSON is UTF-8."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
-
-
 def main() -> None:
     """Run a command. A ``TooltrueError`` ends in one sentence and an exit code, never in a traceback."""
     if sys.stdout is None:  # closed: a stream that cannot be written takes its place, so that lost output is an error
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
-    if not HAS_POSIX:
-        _speak_utf8()
+    carry_every_character()
     escape_logs()
     try:
         cli(prog_name="tooltrue", standalone_mode=False)

@@ -365,6 +365,22 @@ else:
         """A worker that no signal reaches: the parent tells it to end on the connection by which it asks whether it is
         alive."""
 
+        def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+            super().__init__(config, sockets)
+            self._has_been_asked = self._has_answered = False
+
+        def is_alive(self, timeout: float = 5) -> bool:
+            """Whether it runs, and answers in time once it has answered at all: a start may take longer."""
+            if self._has_answered:
+                return super().is_alive(timeout)
+            if not self._has_been_asked:
+                self.parent_conn.send(b"ping")
+                self._has_been_asked = True
+            if self.parent_conn.poll(0):
+                self.parent_conn.recv()
+                self._has_answered = True
+            return self.process.is_alive()
+
         @property
         def server(self) -> uvicorn.Server:
             if self._server is None:

@@ -37,11 +37,11 @@ if HAS_POSIX:
         heir.terminate()
 
 else:
-    _CREATE_NEW_PROCESS_GROUP = 0x0000_0200
+    from tooltrue._internal.platform.processes import start_program
 
     def start_heir(command: Sequence[str], *sockets: socket.socket) -> subprocess.Popen[bytes]:
         """Start a program, with a pipe as its standard input. Ctrl-C does not reach it."""
-        return subprocess.Popen(command, stdin=subprocess.PIPE, creationflags=_CREATE_NEW_PROCESS_GROUP)
+        return start_program(command, stdin=subprocess.PIPE)
 
     def inherited_by(heir: subprocess.Popen[bytes], inheritance: socket.socket) -> SocketHandle:
         """The handle by which the program knows the socket. This process may close the socket then."""

@@ -1,0 +1,27 @@
+"""Output of a command in an encoding that lacks some of its characters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tooltrue.testing.state import LIMIT
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_no_encoding_of_the_output_makes_a_command_fail(encoding: str) -> None:
+    code = "from tooltrue.cli.main import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "serve", "--lang", "zh", "没有.py"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"},
+        timeout=LIMIT,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert b"TT" in ended.stderr
+    assert b"Traceback" not in ended.stderr
