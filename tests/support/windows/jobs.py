@@ -1,7 +1,7 @@
 """Job objects, handles of processes, and the events of a console, made of /proc and signals.
 
-A job holds the processes that were added, those that they have started, and all of their process groups. A process that
-leaves its group and loses its parent before anyone asks for it leaves the job as well, which Windows does not allow.
+A job holds the processes that were added, those that they have started, and all of their process groups. A process
+whose parent has gone becomes a child of the process that has made the job, by which it is still recognized.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class _Job:
     def processes(self) -> set[int]:
         table = {process: stat for process in _numbers() if (stat := _stat(process))}
         found = {process for process, start in self.members.items() if process in table and table[process][19] == start}
+        known = {process for job in _jobs.values() for process in job.members}
+        found |= {process for process, stat in table.items() if _is_orphan(stat) and process not in known}
         groups = {process for process in self.members if process != os.getpid()}
         more = found
         while more:
@@ -74,6 +76,11 @@ def _stat(process: int) -> list[str]:
         return []
 
 
+def _is_orphan(stat: list[str]) -> bool:
+    """Whether this process has adopted it: its own children that are in no job are of its own group."""
+    return int(stat[1]) == os.getpid() and int(stat[2]) != os.getpgrp()
+
+
 def _process_of(handle: int) -> int | None:
     return os.getpid() if handle == _ITSELF else _processes.get(handle)
 
@@ -106,8 +113,7 @@ def assign(job: int, process: int) -> bool:
         return _failed(_INVALID_HANDLE)
     if not _stat(number):
         return _failed(_ACCESS_DENIED)
-    if process == _ITSELF:
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     _jobs[job].add(number)
     return True
 

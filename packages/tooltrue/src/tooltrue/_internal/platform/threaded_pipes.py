@@ -21,8 +21,9 @@ __all__ = ["PipeInput", "PipeOutput", "SharedOutput", "shared_input"]
 _CHUNK = 64 * 1024
 _FEW = 16 * 1024
 """Bytes that wait to be written: above the one a reader has fallen behind, at the other it has caught up."""
-_MAX_UNFED = 16 * 1024 * 1024
-"""Bytes that are read while the event loop is blocked: so many may stand before the end of the input."""
+_MAX_UNFED = 4 * 1024 * 1024
+"""Bytes that are read while the event loop is blocked, or the input is paused: so many may stand before the end of the
+input, for it to be seen."""
 
 if HAS_POSIX:
 
@@ -87,7 +88,7 @@ class PipeInput:
     def _wait_for_room(self) -> bool:
         """Return once more may be read: false if it is stopped."""
         with self._changed:
-            while not self._is_stopped and (self._is_paused or self._size > _MAX_UNFED):
+            while not self._is_stopped and self._size > _MAX_UNFED:
                 self._changed.wait()
             return not self._is_stopped
 
@@ -129,6 +130,7 @@ class PipeInput:
             self._feed(part[0] if len(part) == 1 else b"".join(part))
 
     def pause(self) -> None:
+        """Feed nothing more. The thread goes on until it has read some megabytes."""
         self._is_paused = True
 
     def resume(self) -> None:

@@ -95,7 +95,7 @@ class _Process:
 
 class Job:
     """A job object. All its processes are killed when it is closed, or when the process that has made it ends. It is
-    not closed with this object, as its own process may be in it."""
+    not closed with this object, as its own process may be in it. A closed job has no processes."""
 
     def __init__(self) -> None:
         self._handle: int | None = _kernel32.CreateJobObjectW(None, None)
@@ -120,6 +120,8 @@ class Job:
 
     def processes(self) -> set[int]:
         """The processes that run in the job."""
+        if self._handle is None:  # without a handle, the system would tell of the job of this process
+            return set()
         room = 64
         while True:
             # JOBOBJECT_BASIC_PROCESS_ID_LIST: two counters of 32 bits, then the ids, each as large as a pointer.
@@ -140,10 +142,13 @@ class Job:
 
     def kill(self) -> None:
         """Kill all its processes. Never raises."""
-        _kernel32.TerminateJobObject(self._handle, _KILLED)
+        if self._handle is not None:
+            _kernel32.TerminateJobObject(self._handle, _KILLED)
 
     def kill_one(self, process: int) -> None:
         """Kill the process if it is in the job: its id may be that of another one by now. Never raises."""
+        if self._handle is None:
+            return
         try:
             with _Process(process, _PROCESS_TERMINATE | _PROCESS_QUERY_LIMITED_INFORMATION) as handle:
                 is_in_job = ctypes.c_int(0)
