@@ -99,8 +99,8 @@ def close_handle(handle: int) -> bool:
     return True
 
 
-@function("ntdll", "NtCreateFile")
 def nt_create_file(handle: Any, access: int, attributes: Any, *_: Any) -> int:
+    """``NtCreateFile`` for the core, called by the one of :mod:`support.windows.handles`, which serves the toolbox."""
     text = attributes._obj.name.contents
     name = ctypes.string_at(text.buffer, text.length).decode("utf-16-le", "surrogatepass")
     try:

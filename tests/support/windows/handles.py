@@ -3,6 +3,7 @@
 Names are compared without regard to case, long names have a short one besides, a colon opens a stream, a link of this
 machine is a reparse point, and a FIFO is one of unknown meaning. Names are taken as they are, as ``ntdll`` takes them:
 ``CON``, ``a.`` and ``a `` are ordinary names here. A test may ask for the real paths of all that was opened.
+Whole paths are opened by :mod:`support.windows.files`, whose stand-in for ``NtCreateFile`` serves the core.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from support.windows import function
+from support.windows import files, function
 
 # The calls themselves: a harness may hide from everyone else what Windows lacks.
 _open, _stat, _fstat, _readlink, _listdir = os.open, os.stat, os.fstat, os.readlink, os.listdir
@@ -30,6 +31,7 @@ _DONT_REPARSE, _OPEN_REPARSE_POINT = 0x1000, 0x200000
 _DIRECTORY_FILE, _NON_DIRECTORY_FILE, _DELETE_ON_CLOSE = 0x1, 0x40, 0x1000
 _CREATE = 2
 _READ_DATA, _WRITE_DATA = 1, 2
+_GENERIC = 0xF000_0000
 
 INVALID_HANDLE, NAME_INVALID, NAME_NOT_FOUND, NAME_COLLISION = 0xC0000008, 0xC0000033, 0xC0000034, 0xC0000035
 ACCESS_DENIED, NOT_A_DIRECTORY, IS_A_DIRECTORY, CANNOT_DELETE = 0xC0000022, 0xC0000103, 0xC00000BA, 0xC0000121
@@ -400,6 +402,8 @@ def _fill(buffer: Any, data: bytes, size: int) -> int:
 @_status_of
 def nt_create_file(*arguments: Any) -> int:
     handle, access, attributes, _, _, _, _, disposition, options, _, _ = arguments
+    if access & _GENERIC:  # of the core, which opens its own folders
+        return files.nt_create_file(*arguments)
     asked = _value(attributes)
     text = ctypes.string_at(asked.name.contents.buffer, asked.name.contents.length)
     name = text.decode("utf-16-le", "surrogatepass")
@@ -453,11 +457,3 @@ def nt_query_security_object(handle: int, _: int, buffer: Any, size: int, needed
 def nt_set_security_object(handle: int, _: int, buffer: Any) -> int:
     FILES.access[_identity(FILES._at(handle).fd)] = buffer.raw.split(b"\0")[0]
     return 0
-
-
-@function("kernel32", "CreateFileW")
-def create_file(path: str, *_: Any) -> int:
-    try:
-        return FILES._add(_open(path, _O_PATH | _CLOEXEC))
-    except OSError:
-        return ctypes.c_void_p(-1).value or -1
