@@ -41,7 +41,6 @@ STILL: frozenset[str] = frozenset(
     {
         "cli/connect_report.py",
         "cli/connect_verb.py",
-        "cli/dev_inspector.py",
         "testing/hostile/server.py",
         "tooltrue_check/parallel.py",
         "transport/event_loop.py",

@@ -29,7 +29,7 @@ _kernel32.AssignProcessToJobObject.argtypes = [_handle, _handle]
 _kernel32.GetCurrentProcess.restype = _handle
 
 
-class _BasicLimits(ctypes.Structure):
+class _ChildLimits(ctypes.Structure):
     _fields_ = (
         ("PerProcessUserTimeLimit", ctypes.c_int64),
         ("PerJobUserTimeLimit", ctypes.c_int64),
@@ -43,9 +43,9 @@ class _BasicLimits(ctypes.Structure):
     )
 
 
-class _ExtendedLimits(ctypes.Structure):
+class _ExtendedChildLimits(ctypes.Structure):
     _fields_ = (
-        ("BasicLimitInformation", _BasicLimits),
+        ("BasicLimitInformation", _ChildLimits),
         ("IoInfo", ctypes.c_uint64 * 6),
         ("ProcessMemoryLimit", ctypes.c_size_t),
         ("JobMemoryLimit", ctypes.c_size_t),
@@ -57,19 +57,19 @@ class _ExtendedLimits(ctypes.Structure):
 def limit_memory(size: int) -> None:
     """Let this process have ``size`` bytes of memory: an allocation beyond them fails. No dialog waits for a person
     when it crashes. ``OSError`` if the limit cannot be set."""
-    limits = _ExtendedLimits()
+    limits = _ExtendedChildLimits()
     limits.ProcessMemoryLimit = size
     _limit(limits, _LIMIT_PROCESS_MEMORY | _LIMIT_DIE_ON_UNHANDLED_EXCEPTION)
 
 
 def limit_cpu(seconds: int) -> None:
     """Let this process compute for ``seconds``; then it is ended."""
-    limits = _ExtendedLimits()
+    limits = _ExtendedChildLimits()
     limits.BasicLimitInformation.PerProcessUserTimeLimit = seconds * _TICKS
     _limit(limits, _LIMIT_PROCESS_TIME)
 
 
-def _limit(limits: _ExtendedLimits, flags: int) -> None:
+def _limit(limits: _ExtendedChildLimits, flags: int) -> None:
     """Put this process into a new job with these limits, within those that it is in. The job lives as long as it."""
     limits.BasicLimitInformation.LimitFlags = flags
     job: int | None = _kernel32.CreateJobObjectW(None, None)

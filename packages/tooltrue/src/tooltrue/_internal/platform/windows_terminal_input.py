@@ -48,7 +48,7 @@ def discard_typed(descriptor: int) -> None:
 
 async def typed_text(descriptor: int) -> str:
     """The next line that is typed, with its end; empty at the end of the input. A cancelled read takes no line."""
-    line = _Line(echoes=descriptor not in _silent)
+    line = _TypedLine(echoes=descriptor not in _silent)
     while True:
         while msvcrt.kbhit():
             if line.take(msvcrt.getwch()):
@@ -66,7 +66,7 @@ def without_echo(descriptor: int) -> Generator[None]:
         _silent.discard(descriptor)
 
 
-class _Line:
+class _TypedLine:
     """A line that is being typed."""
 
     def __init__(self, *, echoes: bool) -> None:
