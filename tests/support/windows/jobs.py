@@ -61,7 +61,7 @@ class _Job:
 
 _jobs: dict[int, _Job] = {}
 _processes: dict[int, int] = {}
-_ITSELF = -1
+_ITSELF = ctypes.c_void_p(-1).value or 0
 
 
 def _numbers() -> list[int]:
