@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 from tooltrue._internal.platform.command_lines import joined, windows_words, words_of
 from tooltrue._internal.target_places import divided_target
-from tooltrue.testing.state import LIMIT
 
 WORDS = st.lists(st.text(st.sampled_from("ab \t\\\"'%^/:é\n"), max_size=6), max_size=5)
 
@@ -61,23 +58,3 @@ def test_on_posix_a_line_is_that_of_a_shell(words: list[str]) -> None:
 )
 def test_the_colon_of_a_drive_parts_no_target(target: str, parts: tuple[str, str, str]) -> None:
     assert divided_target(target) == parts
-
-
-UTF8 = """
-import importlib, sys
-module = importlib.import_module("tooltrue.cli.main")
-module.HAS_POSIX = False  # as on a system without: what else it chooses is not of this test
-sys.argv = ["tooltrue", "--lang", "zh", "--help"]
-module.main()
-"""
-
-
-@pytest.mark.process
-def test_a_pipe_of_windows_gets_utf8_whatever_its_encoding() -> None:
-    """The encoding of a pipe there is that of the region, such as Windows-1252, which has no Chinese."""
-    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
-    done = subprocess.run(
-        [sys.executable, "-c", UTF8], capture_output=True, env=environment, timeout=LIMIT, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "选项" in done.stdout.decode()
