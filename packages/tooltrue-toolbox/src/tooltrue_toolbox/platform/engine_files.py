@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tooltrue._internal.platform.descriptors import BINARY
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue_toolbox.platform import handles
 
@@ -69,5 +70,5 @@ def written_file(write: Callable[[int], None]) -> Generator[str]:
     removed at the end."""
     with tempfile.TemporaryDirectory(prefix="tooltrue-") as folder:
         path = Path(folder, "table")
-        write(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600))
+        write(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600))
         yield path.as_posix()

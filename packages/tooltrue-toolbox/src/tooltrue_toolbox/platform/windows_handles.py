@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tooltrue._internal.platform.descriptors import BINARY
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.state.places import state_folder
 from tooltrue_toolbox.platform import windows_calls as calls
@@ -206,7 +207,7 @@ def lock_file(directory: int) -> int:
     identity = status(directory)
     folder = state_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    return os.open(folder / f"{identity.st_dev:x}-{identity.st_ino:x}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    return os.open(folder / f"{identity.st_dev:x}-{identity.st_ino:x}.lock", os.O_RDWR | os.O_CREAT | BINARY, 0o600)
 
 
 # Entries

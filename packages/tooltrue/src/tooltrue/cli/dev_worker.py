@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from tooltrue._internal.platform.descriptors import open_empty_input
 from tooltrue._internal.platform.inherited_sockets import SocketHandle, inherited
 from tooltrue._internal.platform.worker_signals import stop_this_process
 from tooltrue.app import Server
@@ -58,7 +59,7 @@ def main() -> None:
     orders = _Orders()
     escape_logs()
     listener = inherited(job.listener)
-    with inherited(job.report) as connection, connection.makefile("w", encoding="utf-8") as lines:
+    with inherited(job.report) as connection, connection.makefile("w", encoding="utf-8", newline="\n") as lines:
         report = _Report(lines, job)
         try:
             server = load_server(job.spec)
@@ -81,7 +82,7 @@ class _Orders:
 
     def __init__(self) -> None:
         self._pipe = os.dup(0)
-        nowhere = os.open(os.devnull, os.O_RDONLY)
+        nowhere = open_empty_input()
         os.dup2(nowhere, 0)
         os.close(nowhere)
         self._may_serve = threading.Event()

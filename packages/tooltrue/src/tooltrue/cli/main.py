@@ -14,6 +14,7 @@ import click
 
 import tooltrue
 from tooltrue._internal.computed_imports import load
+from tooltrue._internal.platform.descriptors import open_empty_input
 from tooltrue._internal.platform.text_streams import carry_every_character
 from tooltrue.cli.language import language_of, speaking
 from tooltrue.cli.plugins import VERBS, load_plugin, names_of, not_installed, summary_of
@@ -174,7 +175,7 @@ def _end_unwritten(error: OSError, language: str) -> NoReturn:
 def main() -> None:
     """Run a command. A ``TooltrueError`` ends in one sentence and an exit code, never in a traceback."""
     if sys.stdout is None:  # closed: a stream that cannot be written takes its place, so that lost output is an error
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+        sys.stdout = os.fdopen(open_empty_input(), "w", encoding="utf-8", newline="\n")
     carry_every_character()
     escape_logs()
     try:

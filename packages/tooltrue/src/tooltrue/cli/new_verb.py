@@ -114,7 +114,7 @@ def _write(folder: Path, name: str, module: str, language: str) -> None:
     }
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
+        (folder / path).write_text(text, "utf-8", newline="\n")
     server = load_server(Spec(str(folder / f"{module}.py")), texts[f"{module}.py"])  # leaves no compiled file behind
     locks.write(folder / "tooltrue.lock", asyncio.run(fetch_lock(server, timeout=30.0)))
 

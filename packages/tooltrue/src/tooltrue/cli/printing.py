@@ -19,6 +19,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from tooltrue._internal.platform.descriptors import open_discarded_output
 from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.protocol.terminal import is_ordinary, json_text, one_line, printable
 
@@ -189,6 +190,6 @@ def flush_output() -> None:
 
 def discard_output() -> None:
     """Discard output that could not be written, so that it does not fail again when the process ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    nowhere = open_discarded_output()
     os.dup2(nowhere, _output().fileno())
     os.close(nowhere)

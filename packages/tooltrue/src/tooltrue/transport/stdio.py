@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Protocol
 
 from tooltrue._internal.platform import processes, stop_signals
+from tooltrue._internal.platform.descriptors import open_empty_input
 from tooltrue._internal.platform.pipes import RunningInput, SharedOutput, shared_input
 from tooltrue.transport.lines import LineSplitter
 from tooltrue.transport.wording import STDOUT_NOT_WRITABLE
@@ -111,7 +112,7 @@ def _take_descriptors() -> tuple[int, int]:
     """Private copies of standard input and output; 0 becomes empty and 1 becomes standard error, also for children."""
     sys.stdout.flush()
     source, target = os.dup(0), os.dup(1)
-    empty = os.open(os.devnull, os.O_RDONLY)
+    empty = open_empty_input()
     os.dup2(empty, 0)
     os.close(empty)
     os.dup2(2, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tooltrue._internal.platform.descriptors import BINARY
 from tooltrue._internal.platform.system import HAS_POSIX
 
 __all__ = ["open_without_waiting"]
@@ -20,4 +21,4 @@ else:
     def open_without_waiting(path: str | Path) -> int:
         """Open ``path`` and return the descriptor. The caller looks whether it is a regular file before it reads."""
         # Opening does not wait on Windows. Without the flag a text would lose its carriage returns.
-        return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        return os.open(path, os.O_RDONLY | BINARY)
