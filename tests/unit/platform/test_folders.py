@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue._internal.platform import folders
-from tooltrue._internal.platform.file_urls import path_from_url, path_in_url
+from tooltrue._internal.platform.file_urls import (
+    exact_path_from_url,
+    path_from_url,
+    path_in_url,
+    without_slash_before_drive,
+)
 from tooltrue._internal.platform.folders import state_folder_of
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.state.places import audit_file, beside, sqlite_url
@@ -75,6 +80,27 @@ def test_the_url_of_a_file_opens_it(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["/C:/a%20b.db", "C:/a b.db", "///C:/a b.db"])
 def test_the_slash_before_a_drive_is_no_part_of_the_path(text: str) -> None:
     assert str(path_from_url(text)) == "C:/a b.db"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("C:/a b.db", r"C:\a b.db"),
+        ("/C:/a.db", r"C:\a.db"),
+        ("//C:/a.db", r"C:\a.db"),
+        (r"/C:\a.db", r"C:\a.db"),
+        ("//host/share/a.db", r"\\host\share\a.db"),
+        ("shop.db", "shop.db"),
+        ("/C:a.db", r"\C:a.db"),
+    ],
+)
+def test_the_path_of_an_url_means_a_path_of_windows(text: str, meant: str) -> None:
+    assert PureWindowsPath(without_slash_before_drive(text)) == PureWindowsPath(meant)
+
+
+def test_the_home_is_meant_only_where_it_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME" if HAS_POSIX else "USERPROFILE", str(tmp_path))
+    assert (path_from_url("~/a%20b.db"), exact_path_from_url("~/a%20b.db")) == (tmp_path / "a b.db", Path("~/a b.db"))
 
 
 def test_the_log_of_a_server_is_a_file_on_every_system() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from tooltrue._internal.platform.file_urls import exact_path_from_url
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.extras import required
 from tooltrue.state.places import without_password
@@ -134,7 +135,7 @@ def file_of(url: str) -> Path:
     if parts.netloc or parts.query or not path:
         forms = f"{parts.scheme}:///FILE, {parts.scheme}:////absolute/FILE"
         raise ConfigurationError.of(DATABASE_URL_NOT_SUPPORTED, url=url, known=forms)
-    file = Path(unquote(path))
+    file = exact_path_from_url(path)
     if not file.is_file():
         raise ConfigurationError.of(DATABASE_NOT_SERVABLE, url=url, problem=Worded(REASON_FILE_NOT_FOUND, {}))
     return file

@@ -1,6 +1,7 @@
 """SQLite by file: read-only by its mode, by its pragmas, and by an authorizer that has the last word on each access.
 
-``sqlite:///shop.db`` is below the working folder, ``sqlite:////srv/shop.db`` is absolute. The file has to exist.
+``sqlite:///shop.db`` is below the working folder, ``sqlite:////srv/shop.db`` is absolute, and so is
+``sqlite:///C:/shop.db`` on Windows. The file has to exist.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -30,7 +32,7 @@ from tooltrue_toolbox.sql.wording import (
     SQL_VALUE_TOO_LARGE,
 )
 
-__all__ = ["Sqlite"]
+__all__ = ["Sqlite", "uri_of"]
 
 _TABLES = """\
 SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"""
@@ -62,6 +64,14 @@ _OF_ALTER = frozenset(
 )
 
 
+def uri_of(path: PurePath, mode: str) -> str:
+    """The URI by which SQLite opens an absolute path as it is, of any system, in ``mode``."""
+    # SQLite would take what follows "//" for a host, and knows none. The backslashes of Windows stay, encoded: a path
+    # that begins with \\?\ has no other separator.
+    text = str(path)
+    return f"file:{'//' if text.startswith('//') else ''}{quote(text)}?mode={mode}"
+
+
 class Sqlite:
     dialect: Dialect = "sqlite"
     wall = "SQLite's authorizer"
@@ -73,10 +83,12 @@ class Sqlite:
         self._limits = limits
 
     def open(self, *, writes: bool) -> _SqliteSession:
-        mode = "rw" if writes else "ro"
-        name = f"file:{quote(str(self._file.absolute()))}?mode={mode}"
         db = sqlite3.connect(
-            name, uri=True, timeout=self._limits.lock_seconds, isolation_level=None, check_same_thread=False
+            uri_of(self._file.absolute(), "rw" if writes else "ro"),
+            uri=True,
+            timeout=self._limits.lock_seconds,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             return _SqliteSession(db, self._access, self._limits, writes=writes)

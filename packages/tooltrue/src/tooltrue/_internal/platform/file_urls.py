@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
-__all__ = ["path_from_url", "path_in_url"]
+__all__ = ["exact_path_from_url", "path_from_url", "path_in_url", "without_slash_before_drive"]
 
 _MEANINGFUL = re.compile(r"[\x00-\x1f%?#]+")
 _DRIVE = re.compile(r"/+(?=[A-Za-z]:(?:[/\\]|$))")
@@ -23,5 +23,15 @@ def path_in_url(path: Path) -> str:
 
 def path_from_url(text: str) -> Path:
     """The path that the path of a URL means; ``~`` stands for the home."""
+    return exact_path_from_url(text).expanduser()
+
+
+def exact_path_from_url(text: str) -> Path:
+    """The path that the path of a URL means; ``~`` is a name like any other."""
     plain = unquote(text)
-    return Path(plain if HAS_POSIX else _DRIVE.sub("", plain, count=1) if _DRIVE.match(plain) else plain).expanduser()
+    return Path(plain if HAS_POSIX else without_slash_before_drive(plain))
+
+
+def without_slash_before_drive(text: str) -> str:
+    """A path of Windows as it stands in a URL, as Windows reads it: ``C:/a.db`` for ``/C:/a.db``."""
+    return _DRIVE.sub("", text, count=1) if _DRIVE.match(text) else text
