@@ -10,8 +10,9 @@ import ast
 import io
 import re
 import tokenize
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
 
 from support.sources import FILES, ROOT
 from tooltrue.wording import SENTENCES, load_catalogues
@@ -80,7 +81,37 @@ def test_names_are_nouns_and_no_bare_participles():
     assert 1_000 * sum(PARTICIPLES.fullmatch(word) is not None for word in words) / len(words) <= 2
 
 
+def classes() -> Iterator[tuple[str, str]]:
+    """The name of each class, with the module that has it."""
+    for module, path in FILES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, module
+
+
+def are_two_ways(modules: Sequence[str]) -> bool:
+    """Whether these are ``posix_X`` and ``windows_X`` of one folder: their classes of one name are one to others."""
+    one, other, *more = sorted(modules)
+    return not more and "/posix_" in one and one.replace("/posix_", "/windows_") == other
+
+
 def test_a_class_has_a_name_of_its_own():
-    nodes = (node for path in FILES.values() for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
-    assert {name for name, count in names.items() if count > 1} == set()
+    places: dict[str, list[str]] = {}
+    for name, module in classes():
+        places.setdefault(name, []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1 and not are_two_ways(modules)} == {}
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        (["a/windows_child.py", "a/posix_child.py"], True),
+        (["a/posix_child.py", "b/windows_child.py"], False),
+        (["a/posix_child.py", "a/windows_jobs.py"], False),
+        (["a/posix_child.py", "a/posix_child.py"], False),
+        (["a/posix_child.py", "a/windows_child.py", "a/windows_child.py"], False),
+        (["a/child.py", "a/child.py"], False),
+    ],
+)
+def test_two_modules_of_one_folder_may_have_two_ways_of_a_class(modules: list[str], expected: bool):
+    assert are_two_ways(modules) is expected

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from types import ModuleType
+from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +14,23 @@ from tooltrue._internal.platform import threaded_pipes
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.testing.state import LIMIT
 
+
+@dataclass(frozen=True)
+class Ends:
+    """The classes of one way."""
+
+    input: Any
+    output: Any
+    shared: Any
+
+
+WAYS = [
+    Ends(threaded_pipes.ThreadedInput, threaded_pipes.ThreadedOutput, threaded_pipes.ThreadedSharedOutput),
+]
 if HAS_POSIX:
     from tooltrue._internal.platform import posix_pipes
 
-    WAYS = [posix_pipes, threaded_pipes]
-else:
-    WAYS = [threaded_pipes]
+    WAYS.append(Ends(posix_pipes.PipeInput, posix_pipes.PipeOutput, posix_pipes.SharedOutput))
 
 PARTS = st.lists(
     st.one_of(
@@ -32,11 +44,11 @@ PARTS = st.lists(
 class Reader:
     """Reads a pipe to its end. After each of the numbers in ``pauses``, counted in parts, it pauses for some turns."""
 
-    def __init__(self, way: ModuleType, source: int, pauses: set[int]) -> None:
+    def __init__(self, way: Ends, source: int, pauses: set[int]) -> None:
         self.came: list[bytes] = []
         self.ended = asyncio.Event()
         self._pauses = pauses
-        self.input = way.PipeInput(source, self._take, self.ended.set)
+        self.input = way.input(source, self._take, self.ended.set)
 
     def _take(self, data: bytes) -> None:
         self.came.append(data)
@@ -53,9 +65,9 @@ class Reader:
 
 @given(parts=PARTS, pauses=st.sets(st.integers(1, 10)))
 def test_all_that_a_client_writes_arrives_in_order(parts: list[bytes], pauses: set[int]):
-    async def carried(writing: ModuleType, reading: ModuleType) -> bytes:
+    async def carried(writing: Ends, reading: Ends) -> bytes:
         source, target = os.pipe()
-        output = writing.PipeOutput(target)
+        output = writing.output(target)
         reader = Reader(reading, source, pauses)
         for part in parts:
             output.write(part)
@@ -71,9 +83,9 @@ def test_all_that_a_client_writes_arrives_in_order(parts: list[bytes], pauses: s
 
 @given(parts=PARTS, pauses=st.sets(st.integers(1, 10)))
 def test_all_that_a_server_sends_arrives_in_order(parts: list[bytes], pauses: set[int]):
-    async def carried(writing: ModuleType, reading: ModuleType) -> tuple[bytes, list[bool]]:
+    async def carried(writing: Ends, reading: Ends) -> tuple[bytes, list[bool]]:
         source, target = os.pipe()
-        output = writing.SharedOutput(target)
+        output = writing.shared(target)
         crowds: list[bool] = []
         output.crowded = crowds.append
         output.open(lambda: None, lambda error: None)

@@ -9,7 +9,10 @@ from tooltrue._internal.platform.system import HAS_POSIX
 if HAS_POSIX:
     from tooltrue._internal.platform.posix_pipes import PipeInput, PipeOutput, SharedOutput, shared_input
 else:
-    from tooltrue._internal.platform.threaded_pipes import PipeInput, PipeOutput, SharedOutput, shared_input
+    from tooltrue._internal.platform.threaded_pipes import ThreadedInput as PipeInput
+    from tooltrue._internal.platform.threaded_pipes import ThreadedOutput as PipeOutput
+    from tooltrue._internal.platform.threaded_pipes import ThreadedSharedOutput as SharedOutput
+    from tooltrue._internal.platform.threaded_pipes import shared_input
 
 __all__ = ["PipeInput", "PipeOutput", "RunningInput", "SharedOutput", "shared_input"]
 

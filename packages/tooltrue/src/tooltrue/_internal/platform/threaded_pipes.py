@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
-__all__ = ["PipeInput", "PipeOutput", "SharedOutput", "shared_input"]
+__all__ = ["ThreadedInput", "ThreadedOutput", "ThreadedSharedOutput", "shared_input"]
 
 _CHUNK = 64 * 1024
 _FEW = 16 * 1024
@@ -42,7 +42,7 @@ def _call(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> No
         loop.call_soon_threadsafe(function)
 
 
-class PipeInput:
+class ThreadedInput:
     """Reads a descriptor on a thread of its own, and feeds the running event loop. ``on_hang_up`` is called by the
     thread when the input has ended, even if the event loop is blocked."""
 
@@ -158,7 +158,7 @@ class PipeInput:
                 os.close(self._source)
 
 
-class _Writer:
+class _WriterThread:
     """A thread that writes to a descriptor in order, and closes it in the end. ``on_progress`` is called on the event
     loop after it has written or failed, once for all that has happened meanwhile."""
 
@@ -250,13 +250,13 @@ def _write_all(descriptor: int, data: memoryview) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-class PipeOutput:
+class ThreadedOutput:
     """The end of a pipe to write to, by a thread. It owns the descriptor. Once the reader is gone, it is closed at the
     next write, and drops what has not been read."""
 
     def __init__(self, target: int) -> None:
         self._is_closing = False
-        self._writer = _Writer(target)
+        self._writer = _WriterThread(target)
 
     @property
     def is_closing(self) -> bool:
@@ -282,7 +282,7 @@ class PipeOutput:
         self._writer.abort()
 
 
-class SharedOutput:
+class ThreadedSharedOutput:
     """The output of a process that a descriptor carries away: bytes in order, without blocking the loop. A thread
     writes them."""
 
@@ -296,7 +296,7 @@ class SharedOutput:
         self._drained = asyncio.Event()
         mode = os.fstat(descriptor).st_mode
         self._is_file = not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
-        self._writer = _Writer(descriptor, self._progress)
+        self._writer = _WriterThread(descriptor, self._progress)
 
     def open(self, gone: Callable[[], object], failed: Callable[[OSError], object]) -> None:
         """``gone`` is called when a write has shown that the reader has closed its end, or nothing can be written any
@@ -337,8 +337,8 @@ class SharedOutput:
 
 def shared_input(
     source: int, feed: Callable[[bytes], None], on_end: Callable[[], object], on_hang_up: Callable[[], object]
-) -> PipeInput:
+) -> ThreadedInput:
     """Feed the input, then call ``on_end``. When the input has ended, and is no file, a thread calls ``on_hang_up``,
     even if the event loop is blocked."""
     is_file = stat.S_ISREG(os.fstat(source).st_mode)
-    return PipeInput(source, feed, on_end, None if is_file else on_hang_up)
+    return ThreadedInput(source, feed, on_end, None if is_file else on_hang_up)

@@ -13,7 +13,7 @@ from tooltrue._internal.platform import windows_jobs as jobs
 from tooltrue._internal.platform import windows_processes as processes
 from tooltrue._internal.platform.child_events import ChildEvents
 from tooltrue._internal.platform.system import HAS_POSIX
-from tooltrue._internal.platform.threaded_pipes import PipeInput, PipeOutput
+from tooltrue._internal.platform.threaded_pipes import ThreadedInput, ThreadedOutput
 from tooltrue._internal.platform.windows_commands import command_line
 
 assert not HAS_POSIX
@@ -26,10 +26,10 @@ class Child:
 
     def __init__(self, program: processes.Program, target: int, source: int, errors: int, events: ChildEvents) -> None:
         self.pid = program.pid
-        self.input = PipeOutput(target)
+        self.input = ThreadedOutput(target)
         self._program = program
-        self._output: PipeInput | None = PipeInput(source, events.output, events.output_ended)
-        self._errors = PipeInput(errors, events.errors, events.errors_ended)
+        self._output: ThreadedInput | None = ThreadedInput(source, events.output, events.output_ended)
+        self._errors = ThreadedInput(errors, events.errors, events.errors_ended)
         threading.Thread(
             target=_wait_for, args=(program, asyncio.get_running_loop(), events), name="tooltrue-child", daemon=True
         ).start()

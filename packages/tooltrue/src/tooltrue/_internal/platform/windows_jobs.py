@@ -77,7 +77,7 @@ class _ExtendedLimits(ctypes.Structure):
     )
 
 
-class _Process:
+class _ProcessHandle:
     """A handle of a running process, closed at the end of the block. ``OSError`` if there is no such process."""
 
     def __init__(self, process: int, access: int) -> None:
@@ -111,7 +111,7 @@ class Job:
 
     def add(self, process: int) -> None:
         """Add the process, and with it all that it starts from now on."""
-        with _Process(process, _PROCESS_SET_QUOTA | _PROCESS_TERMINATE) as handle:
+        with _ProcessHandle(process, _PROCESS_SET_QUOTA | _PROCESS_TERMINATE) as handle:
             _check(_kernel32.AssignProcessToJobObject(self._handle, handle))
 
     def add_self(self) -> None:
@@ -150,7 +150,7 @@ class Job:
         if self._handle is None:
             return
         try:
-            with _Process(process, _PROCESS_TERMINATE | _PROCESS_QUERY_LIMITED_INFORMATION) as handle:
+            with _ProcessHandle(process, _PROCESS_TERMINATE | _PROCESS_QUERY_LIMITED_INFORMATION) as handle:
                 is_in_job = ctypes.c_int(0)
                 _kernel32.IsProcessInJob(handle, self._handle, ctypes.byref(is_in_job))
                 if is_in_job.value:
@@ -167,7 +167,7 @@ class Job:
 
 def resume(process: int) -> None:
     """Let a process run that was created suspended."""
-    with _Process(process, _PROCESS_SUSPEND_RESUME) as handle:
+    with _ProcessHandle(process, _PROCESS_SUSPEND_RESUME) as handle:
         if _ntdll.NtResumeProcess(handle) < 0:
             raise _failure()
 
@@ -185,7 +185,7 @@ def shares_console() -> bool:
 def is_alive(process: int) -> bool:
     """Whether the process runs."""
     try:
-        with _Process(process, _SYNCHRONIZE) as handle:
+        with _ProcessHandle(process, _SYNCHRONIZE) as handle:
             return _kernel32.WaitForSingleObject(handle, 0) == _WAIT_TIMEOUT
     except OSError:
         return False
@@ -194,7 +194,7 @@ def is_alive(process: int) -> bool:
 def wait_for(process: int, seconds: float) -> None:
     """Return once the process has ended, or after ``seconds``."""
     try:
-        with _Process(process, _SYNCHRONIZE) as handle:
+        with _ProcessHandle(process, _SYNCHRONIZE) as handle:
             _kernel32.WaitForSingleObject(handle, int(max(0.0, seconds) * 1000))
     except OSError:
         pass
@@ -204,7 +204,7 @@ def open_handles(process: int) -> int:
     """The number of handles that the process has open; 0 if it is gone."""
     count = ctypes.c_uint32(0)
     try:
-        with _Process(process, _PROCESS_QUERY_LIMITED_INFORMATION) as handle:
+        with _ProcessHandle(process, _PROCESS_QUERY_LIMITED_INFORMATION) as handle:
             _kernel32.GetProcessHandleCount(handle, ctypes.byref(count))
     except OSError:
         pass
