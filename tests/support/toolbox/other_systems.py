@@ -44,6 +44,9 @@ class Kernel:
         self.GetCurrentProcess = self.Call(lambda: -1)
         self.GetFinalPathNameByHandleW = self.Call(final_path)
 
+    def __getattr__(self, name):  # declared by a module, and called by no enclosure
+        return self.Call(None)
+
 ctypes.WinDLL = Kernel
 ctypes.get_last_error = lambda: 0
 ctypes.WinError = lambda code: OSError(code, "Windows error")

@@ -125,6 +125,15 @@ def file_information(handle: int, kind: int, found: Any, size: int) -> bool:
     return True
 
 
+@function("kernel32", "GetFinalPathNameByHandleW")
+def final_path(handle: int, buffer: Any, size: int, flags: int) -> int:
+    try:
+        buffer.value = "\\\\?\\" + os.readlink(f"/proc/self/fd/{handle}")
+    except OSError as error:
+        return failed(error)
+    return len(buffer.value)
+
+
 @function("kernel32", "CreateDirectoryW")
 def create_directory(path: str, security: Any) -> bool:
     try:

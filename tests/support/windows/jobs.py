@@ -28,6 +28,8 @@ class _Job:
         self.members: dict[int, str] = {}
         """Each process that has been seen in it, and the time of its start."""
         self.kills_on_close = False
+        self.rules: Any = None
+        """The structure that was set last."""
 
     def add(self, process: int) -> None:
         self.members[process] = _stat(process)[19]
@@ -62,6 +64,11 @@ class _Job:
 _jobs: dict[int, _Job] = {}
 _processes: dict[int, int] = {}
 _ITSELF = ctypes.c_void_p(-1).value or 0
+
+
+def rules_of_jobs() -> list[Any]:
+    """What was set for each open job, in the order of their creation."""
+    return [job.rules for job in _jobs.values()]
 
 
 def _numbers() -> list[int]:
@@ -102,6 +109,7 @@ def set_information(job: int, kind: int, limits: Any, size: int) -> bool:
     assert kind == 9, "JobObjectExtendedLimitInformation"
     given = limits._obj
     assert ctypes.sizeof(given) == size == 144, "of 64 bits"
+    _jobs[job].rules = type(given).from_buffer_copy(given)
     _jobs[job].kills_on_close = bool(given.BasicLimitInformation.LimitFlags & _KILL_ON_JOB_CLOSE)
     return True
 

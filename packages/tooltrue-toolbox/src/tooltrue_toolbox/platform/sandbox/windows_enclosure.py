@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from tooltrue._internal.platform.windows_jobs import Job, JobLimits
 from tooltrue_toolbox.platform.sandbox.mechanisms import LimitedBy
 
 __all__ = [
@@ -31,48 +32,12 @@ ENDED_BY: LimitedBy = "job object"
 """What ends the processes of a program."""
 
 _NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-_EXTENDED_LIMIT_INFORMATION = 9
-_LIMIT_PROCESS_TIME, _LIMIT_ACTIVE_PROCESS, _LIMIT_PROCESS_MEMORY = 0x0002, 0x0008, 0x0100
-_DIE_ON_UNHANDLED_EXCEPTION, _KILL_ON_JOB_CLOSE = 0x0400, 0x2000
-_TICKS = 10_000_000  # of 100 ns in a second
 _FIRST_ERROR_STATUS = 0xC0000000
 _LONGEST_PATH = 32_768
 
 _kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-_kernel.CreateJobObjectW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p)
-_kernel.CreateJobObjectW.restype = ctypes.c_void_p
-_kernel.SetInformationJobObject.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
-_kernel.AssignProcessToJobObject.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-_kernel.TerminateJobObject.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
-_kernel.GetCurrentProcess.argtypes = ()
-_kernel.GetCurrentProcess.restype = ctypes.c_void_p
 _kernel.GetFinalPathNameByHandleW.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p, ctypes.c_uint32, ctypes.c_uint32)
 _kernel.GetFinalPathNameByHandleW.restype = ctypes.c_uint32
-
-
-class _BasicLimits(ctypes.Structure):
-    _fields_ = (
-        ("PerProcessUserTimeLimit", ctypes.c_int64),
-        ("PerJobUserTimeLimit", ctypes.c_int64),
-        ("LimitFlags", ctypes.c_uint32),
-        ("MinimumWorkingSetSize", ctypes.c_size_t),
-        ("MaximumWorkingSetSize", ctypes.c_size_t),
-        ("ActiveProcessLimit", ctypes.c_uint32),
-        ("Affinity", ctypes.c_size_t),
-        ("PriorityClass", ctypes.c_uint32),
-        ("SchedulingClass", ctypes.c_uint32),
-    )
-
-
-class _ExtendedLimits(ctypes.Structure):
-    _fields_ = (
-        ("BasicLimitInformation", _BasicLimits),
-        ("IoInfo", ctypes.c_uint64 * 6),
-        ("ProcessMemoryLimit", ctypes.c_size_t),
-        ("JobMemoryLimit", ctypes.c_size_t),
-        ("PeakProcessMemoryUsed", ctypes.c_size_t),
-        ("PeakJobMemoryUsed", ctypes.c_size_t),
-    )
 
 
 def entrance(folder: int) -> int | str:
@@ -110,25 +75,15 @@ class JobEnclosure:
     """
 
     def __init__(self, limits: Mapping[str, int], processes: int) -> None:
-        self._job = _kernel.CreateJobObjectW(None, None)
-        rules = _ExtendedLimits()
-        rules.BasicLimitInformation.LimitFlags = (
-            _KILL_ON_JOB_CLOSE
-            | _DIE_ON_UNHANDLED_EXCEPTION
-            | _LIMIT_PROCESS_TIME
-            | _LIMIT_PROCESS_MEMORY
-            | _LIMIT_ACTIVE_PROCESS
+        self._job = Job(
+            JobLimits(
+                cpu_seconds=limits["CPU"],
+                memory=limits["AS"],
+                processes=processes + 1,  # and this one
+                ends_crashed=True,
+            )
         )
-        rules.BasicLimitInformation.PerProcessUserTimeLimit = limits["CPU"] * _TICKS
-        rules.BasicLimitInformation.ActiveProcessLimit = processes + 1  # and this one
-        rules.ProcessMemoryLimit = limits["AS"]
-        size = ctypes.sizeof(rules)
-        if not (
-            self._job
-            and _kernel.SetInformationJobObject(self._job, _EXTENDED_LIMIT_INFORMATION, ctypes.byref(rules), size)
-            and _kernel.AssignProcessToJobObject(self._job, _kernel.GetCurrentProcess())
-        ):
-            raise ctypes.WinError(ctypes.get_last_error())
+        self._job.add_self()
 
     def start_options(self, folder: str) -> dict[str, Any]:
         """How the program is started: in that folder, and without a window."""
@@ -142,5 +97,5 @@ class JobEnclosure:
 
     def end(self) -> NoReturn:
         """End all processes in it, this one included."""
-        _kernel.TerminateJobObject(self._job, 1)
+        self._job.kill()
         os._exit(1)

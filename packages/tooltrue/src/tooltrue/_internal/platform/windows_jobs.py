@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
 assert not HAS_POSIX
 
-__all__ = ["Job", "is_alive", "open_handles", "resume", "send_break", "shares_console", "wait_for"]
+__all__ = ["Job", "JobLimits", "is_alive", "open_handles", "resume", "send_break", "shares_console", "wait_for"]
 
 _PROCESS_TERMINATE = 0x0001
 _PROCESS_SET_QUOTA = 0x0100
@@ -20,7 +21,13 @@ _PROCESS_SUSPEND_RESUME = 0x0800
 _SYNCHRONIZE = 0x0010_0000
 _BASIC_PROCESS_ID_LIST = 3
 _EXTENDED_LIMIT_INFORMATION = 9
+_LIMIT_PROCESS_TIME = 0x0002
+_LIMIT_ACTIVE_PROCESS = 0x0008
+_LIMIT_PROCESS_MEMORY = 0x0100
+_LIMIT_DIE_ON_UNHANDLED_EXCEPTION = 0x0400
 _LIMIT_KILL_ON_JOB_CLOSE = 0x2000
+_TICKS = 10_000_000
+"""In a second: times are given in units of 100 nanoseconds."""
 _WAIT_TIMEOUT = 0x102
 _ERROR_MORE_DATA = 234
 _CTRL_BREAK_EVENT = 1
@@ -93,19 +100,55 @@ class _ProcessHandle:
         _kernel32.CloseHandle(self._handle)
 
 
-class Job:
-    """A job object. All its processes are killed when it is closed, or when the process that has made it ends. It is
-    not closed with this object, as its own process may be in it. A closed job has no processes."""
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """The rules of a job; a limit of None is none."""
 
-    def __init__(self) -> None:
+    cpu_seconds: int | None = None
+    """Computing time of each process; then it is ended."""
+    memory: int | None = None
+    """Bytes of each process: an allocation beyond them fails."""
+    processes: int | None = None
+    """Processes that run at the same time."""
+    ends_crashed: bool = False
+    """Whether a process that crashes ends at once, without a dialog that waits for a person."""
+    kills_on_close: bool = True
+    """Whether all processes are killed when the job is closed, or when the process that has made it ends."""
+
+    def structure(self) -> _ExtendedLimits:
+        """These rules as the system reads them."""
+        rules = _ExtendedLimits()
+        basic = rules.BasicLimitInformation
+        flags = 0
+        if self.cpu_seconds is not None:
+            flags |= _LIMIT_PROCESS_TIME
+            basic.PerProcessUserTimeLimit = self.cpu_seconds * _TICKS
+        if self.memory is not None:
+            flags |= _LIMIT_PROCESS_MEMORY
+            rules.ProcessMemoryLimit = self.memory
+        if self.processes is not None:
+            flags |= _LIMIT_ACTIVE_PROCESS
+            basic.ActiveProcessLimit = self.processes
+        if self.ends_crashed:
+            flags |= _LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+        if self.kills_on_close:
+            flags |= _LIMIT_KILL_ON_JOB_CLOSE
+        basic.LimitFlags = flags
+        return rules
+
+
+class Job:
+    """A job object. It is not closed with this object, as its own process may be in it. A closed job has no
+    processes."""
+
+    def __init__(self, limits: JobLimits = JobLimits()) -> None:
         self._handle: int | None = _kernel32.CreateJobObjectW(None, None)
         if not self._handle:
             raise _failure()
-        limits = _ExtendedLimits()
-        limits.BasicLimitInformation.LimitFlags = _LIMIT_KILL_ON_JOB_CLOSE
+        rules = limits.structure()
         _check(
             _kernel32.SetInformationJobObject(
-                self._handle, _EXTENDED_LIMIT_INFORMATION, ctypes.byref(limits), ctypes.sizeof(limits)
+                self._handle, _EXTENDED_LIMIT_INFORMATION, ctypes.byref(rules), ctypes.sizeof(rules)
             )
         )
 
