@@ -17,6 +17,7 @@ import tooltrue_check.version
 import tooltrue_toolbox.version
 from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.extras import command_beside, command_for, install_command
+from tooltrue.version import PUBLISHED
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 TOOLBOX = "tooltrue-toolbox"
@@ -25,6 +26,8 @@ TOOLBOX = "tooltrue-toolbox"
 FOR_A_MODEL = ("TT6064", "TT6302")
 
 MAIL = ("--smtp", "smtp://localhost", "--mail-from", "bot@acme.example", "--mail-to", "@acme.example")
+
+BY_NAME = re.compile(r"(?:(?:\b(?:pip|uv|pipx)[a-z ]* install|pipx run)|uvx) (?:-\S+ )*['\"]?tooltrue", re.IGNORECASE)
 
 # Missing packages, the command, its exit code, the code of its error, and the extra that installs the packages.
 MISSING: tuple[tuple[tuple[str, ...], tuple[str, ...], int, str, str], ...] = (
@@ -123,7 +126,15 @@ FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}
             "",
             "pip install 'tooltrue[files] @ git+https://x.example/r@abc#subdirectory=a/b'",
         ),
-        (None, "pip", "", "pip install 'SOURCE/tooltrue[files]'"),
+        (None, "pip", "", "pip install --no-index --find-links WHEELS 'tooltrue[files]'"),
+        (None, "uv", "", "uv pip install --no-index --find-links WHEELS 'tooltrue[files]'"),
+        (None, "uv", "uv-receipt.toml", "uv tool install --no-index --find-links WHEELS 'tooltrue[files]'"),
+        (
+            None,
+            "pip",
+            "pipx_metadata.json",
+            "pipx install --force --pip-args=\"--no-index --find-links WHEELS\" 'tooltrue[files]'",
+        ),
     ],
 )
 def test_the_command_fits_how_this_copy_was_installed(
@@ -131,10 +142,13 @@ def test_the_command_fits_how_this_copy_was_installed(
 ) -> None:
     if marker:
         (tmp_path / marker).touch()
-    assert command_for("files", origin, installer, tmp_path) == command
+    assert command_for("files", origin, installer, tmp_path, published=False) == command
+    if origin is not None:  # a copy of a known origin stays one, wherever else it is offered
+        assert command_for("files", origin, installer, tmp_path, published=True) == command
 
 
 CORE: dict[str, Any] = {"url": "file:///src/packages/tooltrue", "dir_info": {}}
+WHEEL: dict[str, Any] = {"url": "https://x.example/t.whl", "archive_info": {}}
 
 
 @pytest.mark.parametrize(
@@ -155,8 +169,20 @@ CORE: dict[str, Any] = {"url": "file:///src/packages/tooltrue", "dir_info": {}}
             "",
             "pip install 'tooltrue-check @ git+https://x.example/r@abc#subdirectory=packages/tooltrue-check'",
         ),
-        ({"url": "https://x.example/t.whl", "archive_info": {}}, "pip", "", "pip install SOURCE/tooltrue-check"),
-        (None, "pip", "", "pip install SOURCE/tooltrue-check"),
+        (WHEEL, "pip", "", "pip install --no-index --find-links WHEELS tooltrue-check"),
+        (None, "pip", "", "pip install --no-index --find-links WHEELS tooltrue-check"),
+        (
+            None,
+            "uv",
+            "uv-receipt.toml",
+            "uv tool install --no-index --find-links WHEELS tooltrue --with tooltrue-check",
+        ),
+        (
+            None,
+            "pip",
+            "pipx_metadata.json",
+            'pipx inject --pip-args="--no-index --find-links WHEELS" tooltrue tooltrue-check',
+        ),
     ],
 )
 def test_the_command_for_another_distribution_takes_it_from_the_same_source(
@@ -164,16 +190,46 @@ def test_the_command_for_another_distribution_takes_it_from_the_same_source(
 ) -> None:
     if marker:
         (tmp_path / marker).touch()
-    assert command_beside("tooltrue-check", origin, installer, tmp_path) == command
+    assert command_beside("tooltrue-check", origin, installer, tmp_path, published=False) == command
 
 
+@pytest.mark.parametrize(
+    ("installer", "marker", "extra", "other"),
+    [
+        ("pip", "", "pip install 'tooltrue[files]'", "pip install tooltrue-check"),
+        ("uv", "", "uv pip install 'tooltrue[files]'", "uv pip install tooltrue-check"),
+        (
+            "uv",
+            "uv-receipt.toml",
+            "uv tool install 'tooltrue[files]'",
+            "uv tool install tooltrue --with tooltrue-check",
+        ),
+        (
+            "pip",
+            "pipx_metadata.json",
+            "pipx install --force 'tooltrue[files]'",
+            "pipx inject tooltrue tooltrue-check",
+        ),
+    ],
+)
+def test_once_it_is_published_a_copy_of_unknown_origin_is_completed_from_the_index(
+    tmp_path: Path, installer: str, marker: str, extra: str, other: str
+) -> None:
+    if marker:
+        (tmp_path / marker).touch()
+    assert command_for("files", None, installer, tmp_path, published=True) == extra
+    assert command_beside("tooltrue-check", None, installer, tmp_path, published=True) == other
+    for command in (extra, other):
+        assert BY_NAME.search(command) or "inject" in command
+
+
+@pytest.mark.skipif(PUBLISHED, reason="the index offers the distributions")
 def test_no_text_sends_a_reader_to_an_index_for_a_package_of_this_name() -> None:
-    by_name = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?tooltrue", re.IGNORECASE)
     root = Path(__file__).parents[2]
     texts = [
-        root / "README.md",
+        *root.glob("README*.md"),
         *root.glob("docs/**/*.md"),
         *root.glob("packages/**/*.py"),
         *root.glob("examples/**/*.py"),
     ]
-    assert [str(path) for path in texts if by_name.search(path.read_text("utf-8"))] == []
+    assert [str(path) for path in texts if BY_NAME.search(path.read_text("utf-8"))] == []

@@ -15,6 +15,8 @@ import pytest
 from journeys.test_cli import run
 from support.serving import command, environment
 from tooltrue.cli.new_verb import command as verb
+from tooltrue.cli.new_verb import project_files
+from tooltrue.version import PUBLISHED
 
 pytestmark = pytest.mark.process
 
@@ -73,15 +75,29 @@ def test_its_files_are_those_of_the_page_and_hold_its_name():
     assert project.stat().st_mode == Path("probe").stat().st_mode
 
 
-def test_no_file_names_a_package_index_or_sends_a_reader_to_one():
+BY_NAME = re.compile(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?tooltrue")
+
+
+def test_a_project_declares_tooltrue_and_no_index():
     project = made("weather")
     settings = tomllib.loads((project / "pyproject.toml").read_text())
     assert settings["project"]["dependencies"] == ["tooltrue"]
     assert settings["project"]["scripts"] == {"weather": "weather:server.run"}
     assert "uv" not in settings["tool"]
-    text = "".join(path.read_text() for path in project.rglob("*") if path.is_file())
-    assert not re.search(r"(?:pip|uv|pipx)[a-z ]* install (?:-\S+ )*['\"]?tooltrue", text)
-    assert not re.search("index-url|pypi", text, re.IGNORECASE)
+    written = {str(path.relative_to(project)): path.read_text() for path in project.rglob("*") if path.is_file()}
+    lock = written.pop("tooltrue.lock")
+    assert (written, "weather" in lock) == (project_files("weather", "en", PUBLISHED), True)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("published", [False, True])
+def test_its_pages_install_from_an_index_once_it_is_published_and_not_before(language: str, published: bool):
+    texts = project_files("weather", language, published)
+    by_name = {path for path, text in texts.items() if BY_NAME.search(text)}
+    assert by_name == ({"README.md", ".github/workflows/ci.yml"} if published else set())
+    for text in texts.values():
+        assert ("wheels/*.whl" in text and published) is False
+        assert not re.search("^@@|index-url|pypi", text, re.IGNORECASE | re.MULTILINE)
 
 
 def test_in_a_chinese_locale_its_page_is_chinese():

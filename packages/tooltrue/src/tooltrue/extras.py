@@ -1,7 +1,8 @@
 """The command that adds an extra, or a companion distribution, to this installation.
 
 An installer records where a package came from (``direct_url.json``, PEP 610) and its own name (``INSTALLER``). The
-command names that place, never the bare name of the project: an index may hold another project of the same name.
+command names that place. Where none is recorded, as for an installation by name, the command names a folder of wheels,
+or the index once the distributions are there (``PUBLISHED``).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tooltrue.version import PUBLISHED
+
 __all__ = ["command_beside", "command_for", "companion_command", "install_command", "required"]
 
 PROJECT = "tooltrue"
-UNKNOWN_SOURCE = "SOURCE"
-"""Placeholder in the command for the source of this copy, where no installer has recorded it."""
+WHEELS = "WHEELS"
+"""Placeholder in a command for the folder of wheels from which this copy was installed: no installer records it."""
 
 
 @contextlib.contextmanager
@@ -47,16 +50,19 @@ def companion_command(distribution: str) -> str:
     return command_beside(distribution, origin, installer, Path(sys.prefix))
 
 
-def command_beside(distribution: str, origin: Mapping[str, Any] | None, installer: str, prefix: Path) -> str:
+def command_beside(
+    distribution: str, origin: Mapping[str, Any] | None, installer: str, prefix: Path, published: bool = PUBLISHED
+) -> str:
     """Return the command that adds ``distribution`` to an installation of ``tooltrue`` from ``origin`` (PEP 610)."""
-    other = command_for("", _beside(origin, distribution), installer, prefix, distribution)
-    match _tool(installer, prefix):
-        case "uv tool install" as tool:  # one environment for both
-            return f"{command_for('', origin, installer, prefix)} --with {other.removeprefix(f'{tool} ')}"
-        case "pipx install --force" as tool:
-            return f"pipx inject {PROJECT} {other.removeprefix(f'{tool} ')}"
+    beside, tool = _beside(origin, distribution), _tool(installer, prefix)
+    place, other = _place(beside, tool, published), _argument("", beside, distribution)
+    match tool:
+        case "uv tool install":  # one environment for both
+            return f"{tool} {place}{_argument('', origin, PROJECT)} --with {other}"
+        case "pipx install --force":
+            return f"pipx inject {place}{PROJECT} {other}"
         case _:
-            return other
+            return f"{tool} {place}{other}"
 
 
 def _record_of(distribution: str) -> tuple[Mapping[str, Any] | None, str]:
@@ -81,15 +87,34 @@ def _beside(origin: Mapping[str, Any] | None, distribution: str) -> Mapping[str,
 
 
 def command_for(
-    extras: str, origin: Mapping[str, Any] | None, installer: str, prefix: Path, distribution: str = PROJECT
+    extras: str,
+    origin: Mapping[str, Any] | None,
+    installer: str,
+    prefix: Path,
+    distribution: str = PROJECT,
+    published: bool = PUBLISHED,
 ) -> str:
     """Return the command for an installation from ``origin`` (PEP 610) by ``installer`` into ``prefix``; ``extras`` may
     be empty."""
+    tool = _tool(installer, prefix)
+    return f"{tool} {_place(origin, tool, published)}{_argument(extras, origin, distribution)}"
+
+
+def _place(origin: Mapping[str, Any] | None, tool: str, published: bool) -> str:
+    """The options that name a folder of wheels for a requirement that names no place itself."""
+    if origin is not None or published:
+        return ""
+    options = f"--no-index --find-links {WHEELS}"
+    return f'--pip-args="{options}" ' if tool.startswith("pipx") else f"{options} "
+
+
+def _argument(extras: str, origin: Mapping[str, Any] | None, distribution: str) -> str:
+    """The requirement as a shell word, with ``-e`` before it if the origin is editable."""
     import shlex  # noqa: PLC0415 - most extras are installed
 
     editable = origin is not None and bool(origin.get("dir_info", {}).get("editable"))
     requirement = shlex.quote(_requirement(f"[{extras}]" if extras else "", origin, distribution))
-    return f"{_tool(installer, prefix)} {'-e ' if editable else ''}{requirement}"
+    return f"{'-e ' if editable else ''}{requirement}"
 
 
 def _tool(installer: str, prefix: Path) -> str:
@@ -103,7 +128,7 @@ def _tool(installer: str, prefix: Path) -> str:
 
 def _requirement(extras: str, origin: Mapping[str, Any] | None, distribution: str) -> str:
     if origin is None:
-        return f"{UNKNOWN_SOURCE}/{distribution}{extras}"
+        return f"{distribution}{extras}"
     url = str(origin["url"])
     if "vcs_info" in origin:
         vcs, folder = origin["vcs_info"], origin.get("subdirectory", "")

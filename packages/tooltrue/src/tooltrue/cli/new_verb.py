@@ -30,9 +30,10 @@ from tooltrue.cli.wording import (
 )
 from tooltrue.contract import lock as locks
 from tooltrue.errors import ConfigurationError
+from tooltrue.version import PUBLISHED
 from tooltrue.wording import sentence
 
-__all__ = ["command"]
+__all__ = ["command", "project_files"]
 
 _FILES: Final[Mapping[str, str]] = {
     "project_name.py": "server.py",
@@ -42,6 +43,9 @@ _FILES: Final[Mapping[str, str]] = {
     ".gitignore": "gitignore",
 }
 """Files of a project → their templates in the folder ``project``. README.md has one per language."""
+
+_INSTALL = re.compile(r"^@@ unpublished\n(.*?)^@@ published\n(.*?)^@@ end\n", re.MULTILINE | re.DOTALL)
+"""Lines of a template that say how tooltrue is installed: before it can be had from an index, and from then on."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _MOST = 64
@@ -106,12 +110,19 @@ def _check(folder: Path) -> None:
         raise ConfigurationError.of(PROJECT_NAME_OF_MODULE, name=folder.name, module=module)
 
 
-def _write(folder: Path, name: str, module: str, language: str) -> None:
+def project_files(name: str, language: str, published: bool = PUBLISHED) -> dict[str, str]:
+    """Path → text of each file of a new project, but for its lock file. ``published``: its pages and its pipeline
+    install tooltrue from an index."""
     readme = "README.zh.md" if language == "zh" else "README.md"
-    texts = {
-        path.replace("project_name", module): _text(template, name, module)
+    module = name.replace("-", "_")
+    return {
+        path.replace("project_name", module): _text(template, name, module, published)
         for path, template in (*_FILES.items(), ("README.md", readme))
     }
+
+
+def _write(folder: Path, name: str, module: str, language: str) -> None:
+    texts = project_files(name, language)
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, "utf-8", newline="\n")
@@ -119,6 +130,8 @@ def _write(folder: Path, name: str, module: str, language: str) -> None:
     locks.write(folder / "tooltrue.lock", asyncio.run(fetch_lock(server, timeout=30.0)))
 
 
-def _text(template: str, name: str, module: str) -> str:
+def _text(template: str, name: str, module: str, published: bool) -> str:
     text = (Path(__file__).with_name("project") / f"{template}.template").read_text("utf-8")
-    return text.replace("project-name", name).replace("project_name", module)
+    return (
+        _INSTALL.sub(r"\2" if published else r"\1", text).replace("project-name", name).replace("project_name", module)
+    )
