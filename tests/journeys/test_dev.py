@@ -260,6 +260,7 @@ def test_the_server_does_not_outlive_a_dev_that_was_killed(folder: Path):
         (("files",), "TT4620"),
         (("http://127.0.0.1:1/mcp",), "TT4620"),
         (("nowhere.py",), "TT4002"),
+        ((r"C:\nowhere.py:server",), "TT4002"),
         (("mine.py", "--http", "0.0.0.0:8000"), "TT4621"),
         (("mine.py", "--http", "nonsense"), "TT4003"),
         (("mine.py", "--port", "8000"), "TT4020"),

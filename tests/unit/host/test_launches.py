@@ -345,3 +345,15 @@ def test_a38_an_unpinned_package_in_a_shell_command_is_reported(shell: str) -> N
     assert unpinned((shell, "-lc", "exec npx -y foo; true")) == ("foo",)
     assert unpinned((shell, "-c", "npx foo@1.2.3 'a")) == ()
     assert unpinned((shell, "server.sh")) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "packages"),
+    [
+        ("npx -y foo", ("foo",)),
+        (r'C:\tools\npx.cmd -y "foo" & echo a', ("foo",)),
+        ("npx foo@1.2.3 | more", ()),
+    ],
+)
+def test_a_line_of_cmd_may_be_one_word(line: str, packages: tuple[str, ...]):
+    assert unpinned(("cmd.exe", "/C", line)) == packages

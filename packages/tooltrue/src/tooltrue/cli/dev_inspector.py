@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import shutil
 import subprocess
 from collections.abc import Generator
 
+from tooltrue._internal.platform.command_lines import joined
 from tooltrue._internal.platform.processes import kill_tree, start_program
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, tell
@@ -34,7 +34,7 @@ def inspector_command(url: str) -> list[str]:
 def is_inspector_wanted(url: str, *, yes: bool) -> bool:
     """Ask before npx fetches the Inspector; a note where there is no npx. ``ConfigurationError`` if there is nobody to
     ask, and no ``yes``."""
-    facts = {"command": shlex.join(inspector_command(url))}
+    facts = {"command": joined(inspector_command(url))}
     if shutil.which("npx") is None:
         tell(sentence(NOTE_INSPECTOR_WITHOUT_NODE, current_language(), facts), fg="yellow", err=True)
         return False
@@ -49,7 +49,7 @@ def is_inspector_wanted(url: str, *, yes: bool) -> bool:
 def inspector_running(url: str) -> Generator[None]:
     """Start the Inspector; end it, and all that it has started, at the end of the block."""
     command = inspector_command(url)
-    tell(sentence(HINT_INSPECTOR_STARTS, current_language(), {"command": shlex.join(command)}), err=True)
+    tell(sentence(HINT_INSPECTOR_STARTS, current_language(), {"command": joined(command)}), err=True)
     program = shutil.which(command[0]) or command[0]  # npx.cmd, where a name alone would be npx.exe
     process = start_program([program, *command[1:]], stdin=subprocess.DEVNULL)
     try:

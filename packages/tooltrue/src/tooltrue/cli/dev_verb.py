@@ -15,6 +15,7 @@ import click
 
 from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.worker_signals import HANG_UP_SIGNALS
+from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.dev_inspector import inspector_running, is_inspector_wanted
 from tooltrue.cli.dev_supervisor import Supervisor
 from tooltrue.cli.dev_worker import DevJob
@@ -127,7 +128,7 @@ def _folder_of(target: str) -> Path:
     """The folder whose modules are watched: that of the file, or the working folder for a module."""
     if families_of(target) or not is_ours(target):
         raise ConfigurationError.of(DEV_REQUIRES_PROGRAM, target=target)
-    place, _, _ = target.partition(":")
+    place, _, _ = divided_target(target)
     if not place.endswith(".py"):
         return Path.cwd()
     if not Path(place).is_file():

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tooltrue._internal.platform.command_lines import windows_words
+
 __all__ = ["unpinned"]
 
 
@@ -40,7 +42,7 @@ def _unwrapped(argv: tuple[str, ...]) -> tuple[str, ...]:
         if program == "env":
             argv = argv[next((at for at, word in enumerate(argv) if at and not _is_setting(word)), len(argv)) :]
         elif program == "cmd" and argv[1:2] and argv[1].lower() == "/c":
-            argv = argv[2:]
+            argv = _words_of_cmd(argv[2:])
         elif program in _SHELLS and argv[1:2] and re.fullmatch(r"-[a-z]*c", argv[1]) and len(argv) > 2:
             argv = _words(argv[2])
         else:
@@ -53,12 +55,18 @@ def _is_setting(word: str) -> bool:
 
 
 def _words(line: str) -> tuple[str, ...]:
-    """The words of the first command of a shell line, without a leading ``exec``."""
+    """The words of the first command of a shell line, without a leading ``exec``. These shells divide a line in the
+    same way on every system."""
     try:
         words = shlex.split(re.split(r"&&|\|\||[;|&\n]", line, maxsplit=1)[0])
     except ValueError:
         return ()
     return tuple(words[1:] if words[:1] == ["exec"] else words)
+
+
+def _words_of_cmd(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of the first command of ``cmd /c``, which may be one word with all of them."""
+    return tuple(windows_words(re.split(r"[&|]", words[0], maxsplit=1)[0])) if len(words) == 1 else words
 
 
 def _program(word: str) -> str:
