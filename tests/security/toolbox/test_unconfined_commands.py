@@ -111,6 +111,7 @@ def test_e18_a_log_line_the_description_the_list_and_the_meta_say_that_nothing_c
     assert len(told["log"]) == 1
     assert "nothing confines it" in told["description"]
     assert "no network" not in told["description"]
+    assert ("unless it has left its process group" in told["description"]) is (system == MAC)
     assert told["held_by"] == []
 
 
@@ -165,6 +166,23 @@ def test_e09_e10_what_a_program_starts_ends_with_it_and_it_waits_for_no_input(sy
         lines[2] = "signal 15 "
     assert lines == ["exit 0 done", "time  begun", "signal 15 ", "output  1048576", "exit 0 "]
     assert left(f"300.{OURS}7") == []
+
+
+TOO_LONG = """
+text = "#!/bin/sh\\nsleep 60\\n"
+place = Path(sys.argv[2])
+place.write_text(text)
+async def main():
+    async with Client(served(ACCEPTED, entry("it", str(place), seconds=0.5))) as client:
+        print((await client.call_tool("execute_command", {"command": "it"})).value["note"])
+asyncio.run(main())
+"""
+
+
+def test_e09_a_model_is_told_of_processes_that_may_still_run(root: Path, tool: str) -> None:
+    [note] = printed_on(MAC, BEGIN + TOO_LONG, str(root), tool, supervisor=True)
+    assert "[TT4746]" in note
+    assert "may still run" in note
 
 
 TWIN = """

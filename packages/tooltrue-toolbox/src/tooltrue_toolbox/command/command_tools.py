@@ -28,10 +28,12 @@ from tooltrue_toolbox.command.wording import (
     COMMAND_CONFINEMENT_FAILED,
     COMMAND_ENDED_BY_SIGNAL,
     COMMAND_KILLED_EXTERNALLY,
+    COMMAND_KILLED_EXTERNALLY_IN_GROUP,
     COMMAND_OUTPUT_LIMIT_EXCEEDED,
     COMMAND_PROCESS_LIMIT_EXCEEDED,
     COMMAND_START_FAILED,
     COMMAND_TIMEOUT,
+    COMMAND_TIMEOUT_IN_GROUP,
     COMMANDS_ARE_NOT_CONFINED,
     CONFINEMENT_NOT_AVAILABLE,
     CONFINEMENT_NOT_SUPPORTED,
@@ -226,7 +228,8 @@ class Commands:
         if outcome.cause == "start":
             raise ToolError.of(COMMAND_START_FAILED, command=plan.command.name, problem=os.strerror(outcome.code))
         if outcome.cause == "lost":
-            raise ToolError.of(COMMAND_KILLED_EXTERNALLY, command=plan.command.name)
+            killed = COMMAND_KILLED_EXTERNALLY_IN_GROUP if _MAY_LEAVE_GROUP else COMMAND_KILLED_EXTERNALLY
+            raise ToolError.of(killed, command=plan.command.name)
         links: list[ResourceLink] = []
         value: dict[str, Any] = {
             "command": plan.command.name,
@@ -260,12 +263,13 @@ class Commands:
         there = "\n".join(lines)
         if len(there) > _DESCRIBED:
             there = "See list_commands for their options: " + ", ".join(self.allowed.commands)
+        unless = ", unless it has left its process group" if _MAY_LEAVE_GROUP else ""
         return (
             "Run one of the allowed commands (运行命令) with a list of arguments; returns its output and exit code.\n\n"
             "Use when a task needs one of the programs below. Not for shell lines: pipes, redirections, variables and "
             "wildcards are passed on as plain text, or refused. Side effects: those of the command"
             f"{_bounds_of_effect(self.allowed)}. Limits: each command has a time limit, and what it has started ends "
-            "with it; of long output the beginning and the end are shown, and the whole is linked.\n\n"
+            f"with it{unless}; of long output the beginning and the end are shown, and the whole is linked.\n\n"
             f"Commands:\n{there}"
         )
 
@@ -281,8 +285,11 @@ def _unconfined_note(limited_by: str) -> str:
     return sentence(COMMANDS_ARE_NOT_CONFINED, "en", {"limits": Worded(_LIMITS_OF[limited_by], {})})
 
 
+_MAY_LEAVE_GROUP = LIMITED_BY == "process group"
+"""Whether a process that a program has started can outlive it."""
+
 _NOTES = {
-    "time": COMMAND_TIMEOUT,
+    "time": COMMAND_TIMEOUT_IN_GROUP if _MAY_LEAVE_GROUP else COMMAND_TIMEOUT,
     "output": COMMAND_OUTPUT_LIMIT_EXCEEDED,
     "processes": COMMAND_PROCESS_LIMIT_EXCEEDED,
     "signal": COMMAND_ENDED_BY_SIGNAL,

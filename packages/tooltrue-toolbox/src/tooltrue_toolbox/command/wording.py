@@ -237,3 +237,16 @@ COMMAND_VALUE_HAS_QUOTE: Final = message(
     "words. Leave it out.",
     "{where} 含有双引号，而在 Windows 上值不允许如此：程序可能将其拆成多个词。请去掉它。",
 )
+COMMAND_TIMEOUT_IN_GROUP: Final = message(
+    "TT4746",
+    "It was ended after {seconds:g} seconds, with the processes of its group; one that had left the group may still "
+    "run. Its output until then is above. Ask for less, or for a part.",
+    "已运行 {seconds:g} 秒，连同其进程组中的进程被终止；已离开该组的进程可能仍在运行。"
+    "此前的输出见上。请缩小范围，或分部分执行。",
+)
+COMMAND_KILLED_EXTERNALLY_IN_GROUP: Final = message(
+    "TT4747",
+    "{command} was ended from outside, and its progress is not known. Processes that it had started may still run. "
+    "Check its effects before you try again.",
+    "{command} 被外部终止，无法得知进行到何处。由其启动的进程可能仍在运行。重试之前，请先检查它所改动的内容。",
+)
