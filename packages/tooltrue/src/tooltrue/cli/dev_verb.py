@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from tooltrue._internal.platform import processes
-from tooltrue._internal.platform.worker_signals import HANG_UP_SIGNALS
+from tooltrue._internal.platform.stop_signals import HANG_UP_SIGNALS
 from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.dev_inspector import inspector_running, is_inspector_wanted
 from tooltrue.cli.dev_supervisor import Supervisor

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from tooltrue._internal.platform.descriptors import open_empty_input
 from tooltrue._internal.platform.inherited_sockets import SocketHandle, inherited
-from tooltrue._internal.platform.worker_signals import stop_this_process
+from tooltrue._internal.platform.stop_signals import stop_this_process
 from tooltrue.app import Server
 from tooltrue.cli.live_contract import fetch_lock
 from tooltrue.cli.printing import escape_logs

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
 from tooltrue._internal.platform import processes
-from tooltrue._internal.platform.worker_signals import STOP_SIGNALS
+from tooltrue._internal.platform.stop_signals import STOP_SIGNALS
 from tooltrue.errors import TooltrueError
 from tooltrue.protocol.terminal import tell
 from tooltrue.server.auth_settings import AuthSettings

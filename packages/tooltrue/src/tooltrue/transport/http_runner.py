@@ -26,8 +26,8 @@ from uvicorn.supervisors.multiprocess import Process
 from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.listening_sockets import AcceptThread, reserve_address
 from tooltrue._internal.platform.parents import stop_with_parent
+from tooltrue._internal.platform.stop_signals import STOP_SIGNALS, leave_console_to_parent, stop_this_process
 from tooltrue._internal.platform.system import HAS_POSIX
-from tooltrue._internal.platform.worker_signals import STOP_SIGNALS, leave_console_to_parent, stop_this_process
 from tooltrue.errors import ConfigurationError, InternalError
 from tooltrue.jsonrpc.messages import encode_failure
 from tooltrue.transport.connection_limit import ConnectionLimit

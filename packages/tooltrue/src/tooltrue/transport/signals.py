@@ -34,14 +34,14 @@ def ends_on_signal(closing: Callable[[], None]) -> Generator[None]:
         yield
         return
     _closings[closing] = asyncio.get_running_loop()
-    for number in stop_signals.NUMBERS:
+    for number in stop_signals.STOP_SIGNALS:
         _install(number)
     try:
         yield
     finally:
         del _closings[closing]
         if not _closings:
-            for number in stop_signals.NUMBERS:
+            for number in stop_signals.STOP_SIGNALS:
                 _put_back(number)
 
 

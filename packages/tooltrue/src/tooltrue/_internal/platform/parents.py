@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from multiprocessing import parent_process
 
-from tooltrue._internal.platform.worker_signals import stop_this_process
+from tooltrue._internal.platform.stop_signals import stop_this_process
 
 __all__ = ["stop_with_parent"]
 

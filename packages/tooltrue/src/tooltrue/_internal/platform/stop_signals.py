@@ -1,9 +1,11 @@
-"""The signals that ask a process to stop, and Ctrl-C: handlers that work beside every event loop."""
+"""The signals that ask a process to stop, between the processes of a server and within one, and Ctrl-C: handlers that
+work beside every event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections.abc import Callable, Generator
 from types import FrameType
@@ -11,14 +13,25 @@ from typing import Final, TypeAlias
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
-__all__ = ["NUMBERS", "SignalHandler", "handle", "interrupting"]
+__all__ = [
+    "HANG_UP_SIGNALS",
+    "STOP_SIGNALS",
+    "SignalHandler",
+    "handle",
+    "interrupting",
+    "leave_console_to_parent",
+    "stop_this_process",
+]
 
 SignalHandler: TypeAlias = Callable[[int, FrameType | None], object]
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGBREAK")
-
-NUMBERS: Final = tuple(signal.Signals(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
-"""SIGINT and SIGTERM; on Windows also SIGBREAK, by which a parent ends its children in order."""
+if HAS_POSIX:
+    STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+    HANG_UP_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+else:
+    # A process gets SIGBREAK for Ctrl-Break, the closing of its console, and the end of the user's session.
+    STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+    HANG_UP_SIGNALS: Final = (signal.SIGTERM, signal.SIGBREAK)
 
 
 def handle(handler: SignalHandler) -> None:
@@ -27,7 +40,7 @@ def handle(handler: SignalHandler) -> None:
     For the main thread. The handler runs there between two instructions; where the console closes, on a thread, and
     the process has some five seconds from then on.
     """
-    for number in NUMBERS:
+    for number in STOP_SIGNALS:
         signal.signal(number, handler)
     if not HAS_POSIX:
         from tooltrue._internal.platform.windows_console import on_close  # noqa: PLC0415 - of one system
@@ -48,3 +61,26 @@ def interrupting(callback: Callable[[], object]) -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+if HAS_POSIX:
+
+    def stop_this_process() -> None:
+        """Send SIGTERM to this process, from any thread. Its handler runs in the main thread."""
+        os.kill(os.getpid(), signal.SIGTERM)  # raised in this thread, it would not wake up the main one
+
+    def leave_console_to_parent() -> None:
+        """No-op: a signal is sent to one process, or to those that the sender has chosen."""
+
+else:
+
+    def stop_this_process() -> None:
+        """Send SIGTERM to this process, from any thread. Its handler runs in the main thread."""
+        signal.raise_signal(signal.SIGTERM)  # os.kill would end the process at once
+
+    def leave_console_to_parent() -> None:
+        """Ignore the signals of the console. Each process of the console gets them, and a parent that tells its
+        children to end would be the second one to tell it."""
+        for number in STOP_SIGNALS:
+            if number != signal.SIGTERM:
+                signal.signal(number, signal.SIG_IGN)
