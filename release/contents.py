@@ -56,7 +56,7 @@ def _found(name: str, words: Mapping[str, str]) -> str:
         return "unknown: it is not installed here"
     classifiers = facts.get_all("Classifier") or ()
     named = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith("License :: ")]
-    for said in (facts.get("License-Expression", ""), facts.get("License", ""), *named):
+    for said in (*facts.get_all("License-Expression", ()), *facts.get_all("License", ()), *named):
         if said and _is_spdx(words.get(said, said)):
             return words.get(said, said)
     return f"unknown: {'; '.join(named) or 'nothing is said'}"
@@ -73,7 +73,7 @@ def is_allowed(expression: str, allowed: Mapping[str, str]) -> bool:
     """Whether an expression can be fulfilled with allowed licences: one side of an OR, both of an AND."""
     if not _is_spdx(expression):
         return False
-    parsed = SPDX.parse(expression)
+    parsed: Any = SPDX.parse(expression)  # its package has types that do not fit its values
     granted = {symbol: SPDX.TRUE if str(symbol) in allowed else SPDX.FALSE for symbol in parsed.symbols}
     return bool(parsed.subs(granted).simplify() == SPDX.TRUE)
 

@@ -112,7 +112,7 @@ class FakeFiles:
         self.handles[fd] = _Opened(fd)
         return fd
 
-    def _at(self, handle: int | None) -> _Opened:
+    def at(self, handle: int | None) -> _Opened:
         """What is open at a handle, which is a descriptor; Python may have opened it."""
         try:
             _fstat(-1 if handle is None else handle)
@@ -163,7 +163,7 @@ class FakeFiles:
     def create(self, parent: int, name: str, access: int, dispositions: tuple[int, int], flags: int, safe: bool) -> int:
         disposition, options = dispositions
         dont_reparse, itself = bool(flags & _DONT_REPARSE), bool(options & _OPEN_REPARSE_POINT)
-        here = _dup(self._at(parent).fd)
+        here = _dup(self.at(parent).fd)
         try:
             *above, last = name.split("\\")
             for each in above:
@@ -253,7 +253,7 @@ class FakeFiles:
         return 0xA0000003 if self._leads_to_directory(fd) else 0xA000000C, target
 
     def query(self, handle: int, kind: int) -> bytes:
-        fd = self._at(handle).fd
+        fd = self.at(handle).fd
         status = _fstat(fd)
         attributes, tag = self._attributes(fd)
         if kind == 18:
@@ -273,7 +273,7 @@ class FakeFiles:
         raise Refusal(NOT_SUPPORTED)
 
     def list(self, handle: int, restart: bool) -> bytes:
-        opened = self._at(handle)
+        opened = self.at(handle)
         if restart or opened.listing is None:
             opened.listing = iter([(".", 0x10, 0), ("..", 0x10, 0), *self._listed(opened.fd)])
         data, last = b"", 0
@@ -299,7 +299,7 @@ class FakeFiles:
         return entries
 
     def reparse(self, handle: int) -> bytes:
-        fd = self._at(handle).fd
+        fd = self.at(handle).fd
         if not stat.S_ISLNK(_fstat(fd).st_mode):
             raise Refusal(NOT_A_REPARSE_POINT)
         tag, target = self._link(fd)
@@ -310,7 +310,7 @@ class FakeFiles:
         return struct.pack("<IHHHHHHI", tag, 12 + len(text), 0, 0, len(text), len(text), 0, is_relative) + text
 
     def set(self, handle: int, kind: int, data: bytes) -> None:
-        fd = self._at(handle).fd
+        fd = self.at(handle).fd
         if kind == 4:
             self.attributes[_identity(fd)] = struct.unpack_from("<I", data, 32)[0] & ~0x80
         elif kind in (13, 64):
@@ -318,7 +318,7 @@ class FakeFiles:
         elif kind in (10, 65):
             flags, root, length = struct.unpack_from("<IxxxxQI", data)
             name = data[20 : 20 + length].decode("utf-16-le", "surrogatepass")
-            self._rename(fd, self._at(root).fd, name, replaces=bool(flags & 1), is_posix=kind == 65)
+            self._rename(fd, self.at(root).fd, name, replaces=bool(flags & 1), is_posix=kind == 65)
         else:
             raise Refusal(NOT_SUPPORTED)
 
@@ -359,7 +359,7 @@ class FakeFiles:
             yield each
 
     def close(self, handle: int) -> None:
-        opened = self._at(handle)
+        opened = self.at(handle)
         del self.handles[handle]
         if opened.is_deleted_at_close:
             self._delete(opened.fd)
@@ -449,11 +449,11 @@ def nt_close(handle: int) -> int:
 @function("ntdll", "NtQuerySecurityObject")
 @_status_of
 def nt_query_security_object(handle: int, _: int, buffer: Any, size: int, needed: Any) -> int:
-    return _fill(buffer, FILES.access.get(_identity(FILES._at(handle).fd), b"inherited") + b"\0", size)
+    return _fill(buffer, FILES.access.get(_identity(FILES.at(handle).fd), b"inherited") + b"\0", size)
 
 
 @function("ntdll", "NtSetSecurityObject")
 @_status_of
 def nt_set_security_object(handle: int, _: int, buffer: Any) -> int:
-    FILES.access[_identity(FILES._at(handle).fd)] = buffer.raw.split(b"\0")[0]
+    FILES.access[_identity(FILES.at(handle).fd)] = buffer.raw.split(b"\0")[0]
     return 0

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue._internal.platform.command_lines import joined, windows_words, words_of
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue._internal.target_places import divided_target
 
 WORDS = st.lists(st.text(st.sampled_from("ab \t\\\"'%^/:é\n"), max_size=6), max_size=5)
@@ -38,6 +39,7 @@ def test_backslashes_of_a_windows_path_are_characters(line: str, words: list[str
     assert windows_words(line) == words
 
 
+@pytest.mark.skipif(not HAS_POSIX, reason="the line of Windows is another one")
 @given(WORDS)
 def test_on_posix_a_line_is_that_of_a_shell(words: list[str]) -> None:
     assert joined(words) == shlex.join(words)

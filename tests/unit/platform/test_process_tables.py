@@ -14,17 +14,15 @@ from tooltrue.testing.state import LIMIT
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.skipif(sys.platform != "linux" or not HAS_POSIX, reason="the two are compared where both can be had"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the two are compared where both can be had"),
 ]
 
-if HAS_POSIX:
-    from tooltrue._internal.platform import posix_processes, proc_table, psutil_table
+if not HAS_POSIX:
+    pytest.skip("the tables are of POSIX", allow_module_level=True)
 
-    BOTH = [proc_table, psutil_table]
-else:
-    BOTH = []
+from tooltrue._internal.platform import posix_processes, proc_table, psutil_table  # noqa: E402 - there on POSIX alone
 
-TABLES = pytest.mark.parametrize("table", BOTH)
+TABLES = pytest.mark.parametrize("table", [proc_table, psutil_table])
 
 FAMILY = "sleep 600 & (sleep 600 & echo; wait) & wait"
 
