@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import pty
 import re
 import select
 import subprocess
@@ -69,7 +68,7 @@ class House:
 
     def at_a_terminal(self, typed: str, *words: str, shell: str = "") -> str:
         """The terminal output for a person who types ``typed``. ``shell``: commands to run before, such as a limit."""
-        ours, theirs = pty.openpty()
+        ours, theirs = os.openpty()
         run = ["/bin/sh", "-c", f'{shell}\nexec "$@"', "sh", *command("approvals", *words)]
         with subprocess.Popen(run, stdin=theirs, stdout=theirs, stderr=theirs, env=self.env) as process:
             os.close(theirs)
@@ -110,6 +109,7 @@ def code_in(text: str) -> str:
     return text.rsplit("[", 1)[1].rstrip("]") if "[" in text else text
 
 
+@pytest.mark.needs("terminals")
 def test_a_refused_call_runs_once_when_a_person_has_allowed_it(house: House):
     [refused] = asyncio.run(house.call("maps"))
     id = ticket_in(refused)
@@ -132,6 +132,7 @@ def test_a_running_server_applies_a_new_grant(house: House):
     assert asyncio.run(main()) == ["maps is ashes", "maps is ashes"]
 
 
+@pytest.mark.needs("terminals")
 def test_answering_no_at_the_terminal_grants_no_approval(house: House):
     [refused] = asyncio.run(house.call("maps"))
     assert "Nothing was allowed." in house.at_a_terminal("n\n", "allow", ticket_in(refused))
@@ -145,6 +146,7 @@ def test_a_denied_call_is_refused_as_denied(house: House):
     assert code_in(asyncio.run(house.call("maps"))[0]) == "TT2415"
 
 
+@pytest.mark.needs("terminals")
 def test_a_yes_to_one_server_is_none_to_another_of_its_name(house: House):
     folders = [house.server.with_name(name) for name in ("a", "b")]
     for folder in folders:
@@ -184,6 +186,7 @@ def test_the_stores_of_a_server_are_not_its_tools_to_write(house: House):
     assert asyncio.run(write()) == ["TT6030"] * 6 + ["written"]
 
 
+@pytest.mark.needs("terminals")
 def test_a_server_started_with_other_words_is_another_one(house: House):
     async def burn(*words: str) -> str:
         async with Client([sys.executable, str(house.server), *words], env=house.env) as client:
@@ -194,6 +197,7 @@ def test_a_server_started_with_other_words_is_another_one(house: House):
     assert [code_in(asyncio.run(burn("--root", root))) for root in "ba"] == ["TT2403", "maps is ashes"]
 
 
+@pytest.mark.needs("terminals")
 def test_a_pattern_is_allowed_at_the_terminal(house: House):
     [refused] = asyncio.run(house.call("old maps"))
     pattern = '{"properties": {"box": {"pattern": "^old "}}, "required": ["box"]}'
@@ -214,6 +218,7 @@ def waiting(house: House, *principals: str) -> dict[str, str]:
     return asyncio.run(ask())
 
 
+@pytest.mark.needs("terminals")
 @pytest.mark.attack("B20")
 @pytest.mark.parametrize(
     ("name", "mark"), [("\u0430nn", "it has U+0430"), ("ann\uff11", "it has U+FF11"), ("an\u200bn", "it has U+200B")]
@@ -258,6 +263,7 @@ def test_b21_a_program_that_runs_commands_cannot_approve(house: House, way: str)
     assert house.tickets()[0]["state"] == "open"
 
 
+@pytest.mark.needs("terminals")
 @pytest.mark.twin("B21")
 def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: House):
     [refused] = asyncio.run(house.call("maps"))
@@ -270,6 +276,7 @@ def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: H
     assert asyncio.run(house.call("maps")) == ["maps is ashes"]
 
 
+@pytest.mark.needs("terminals")
 def test_a_credential_that_found_no_room_is_not_there(house: House):
     word = house.server.with_name("word")
     words = ["--store", "memory:", "credential", str(word)]
@@ -279,6 +286,7 @@ def test_a_credential_that_found_no_room_is_not_there(house: House):
     assert len(word.read_text()) == 43
 
 
+@pytest.mark.needs("terminals")
 def test_a_credential_is_good_until_there_is_a_file_with_another(house: House):
     [refused] = asyncio.run(house.call("maps"))
     word = house.server.with_name("word")
@@ -296,6 +304,7 @@ def test_a_ticket_is_shown_in_full_and_escaped(house: House):
     assert "burn (destructive)" in shown
 
 
+@pytest.mark.needs("terminals")
 def test_an_unknown_ticket_and_an_invalid_pattern_are_reported(house: House):
     assert house.run("list").stdout == "No entry waits.\n"
     assert "TT4400" in house.run("show", "t-0").stderr

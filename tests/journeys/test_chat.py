@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -101,7 +100,7 @@ def chatting(attic: str, url: str, *more: str, program: Callable[..., list[str]]
 
 @contextlib.contextmanager
 def at_a_terminal(attic: str, model: ScriptedModel, *more: str) -> Generator[Terminal]:
-    ours, theirs = pty.openpty()
+    ours, theirs = os.openpty()
     env = environment(TERM="xterm", XDG_STATE_HOME=str(Path(attic).parent / "state"))
     with (
         model.serving() as url,
@@ -130,6 +129,7 @@ def scripted(attic: str, text: str, model: ScriptedModel, *more: str) -> subproc
         )
 
 
+@pytest.mark.needs("terminals")
 def test_a_person_sees_the_tools_the_running_call_and_its_result(attic: str):
     model = ScriptedModel(Says("I will look.", calls=[Call("attic_find", {"box": "A"})]), Says("Under the roof."))
     with at_a_terminal(attic, model) as terminal:
@@ -152,6 +152,7 @@ def test_a_person_sees_the_tools_the_running_call_and_its_result(attic: str):
 RUN_IT = "[N] no, or n and the reason: "
 
 
+@pytest.mark.needs("terminals")
 @pytest.mark.parametrize(("word", "came"), [("y", "✔ attic_burn"), ("n", "✘ attic_burn")])
 def test_the_person_at_the_terminal_is_asked_before_a_destructive_call_and_the_call_waits(
     attic: str, word: str, came: str
@@ -164,6 +165,7 @@ def test_the_person_at_the_terminal_is_asked_before_a_destructive_call_and_the_c
         terminal.until(came)
 
 
+@pytest.mark.needs("terminals")
 def test_an_allowed_tool_is_not_asked_about_again(attic: str):
     calls = [Call("attic_burn", {"box": "A"})], [Call("attic_burn", {"box": "B"})]
     model = ScriptedModel(*(Says(calls=one) for one in calls), Says("Warm."))
@@ -178,6 +180,7 @@ def test_an_allowed_tool_is_not_asked_about_again(attic: str):
     assert "Run it?" not in shown
 
 
+@pytest.mark.needs("terminals")
 def test_a_model_is_told_why_a_person_says_no(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_burn", {"box": "A"})]), Says("I see."))
     with at_a_terminal(attic, model) as terminal:
@@ -187,6 +190,7 @@ def test_a_model_is_told_why_a_person_says_no(attic: str):
     assert "It is warm." in str(model.requests[1].body)
 
 
+@pytest.mark.needs("terminals")
 def test_the_servers_of_a_file_are_started_once_that_is_agreed_to(attic: str, tmp_path: Path):
     runs = tmp_path / "runs.py"
     runs.write_text(ATTIC + "\nserver.run()\n")
@@ -207,6 +211,7 @@ def test_the_servers_of_a_file_are_started_once_that_is_agreed_to(attic: str, tm
     assert "A is under the roof" in str(model.requests[1].body)
 
 
+@pytest.mark.needs("terminals")
 def test_slash_commands_tell_of_tools_of_calls_and_of_records(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_lose", {"box": "A"})]), Says("No."))
     with at_a_terminal(attic, model) as terminal:
@@ -224,6 +229,7 @@ def test_slash_commands_tell_of_tools_of_calls_and_of_records(attic: str):
         terminal.until("/quit")
 
 
+@pytest.mark.needs("terminals")
 def test_an_interrupt_ends_the_running_call_and_a_second_one_ends_the_chat(attic: str):
     model = ScriptedModel(Says(calls=[Call("attic_wait")]), Says("Good."))
     with at_a_terminal(attic, model) as terminal:
@@ -239,6 +245,7 @@ def test_an_interrupt_ends_the_running_call_and_a_second_one_ends_the_chat(attic
     assert "[TT9514]" in json.dumps(model.requests[1].body)
 
 
+@pytest.mark.needs("terminals")
 def test_a_chat_goes_on_when_the_endpoint_fails(attic: str):
     with at_a_terminal(attic, ScriptedModel(Fails(400, "what?"), Says("Hello."))) as terminal:
         terminal.types("hi")
@@ -247,6 +254,7 @@ def test_a_chat_goes_on_when_the_endpoint_fails(attic: str):
         terminal.until("Hello.")
 
 
+@pytest.mark.needs("terminals")
 def test_the_text_of_a_model_cannot_control_the_terminal(attic: str):
     with at_a_terminal(attic, ScriptedModel(Says("\x1b[2Jgone \x1b]0;t\x07"))) as terminal:
         terminal.types("hi")

@@ -66,13 +66,14 @@ def all_gone(processes: list[int]) -> bool:
     return not any(map(is_alive, processes))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_command_ends_with_its_server_however_that_ends(work: Path, number: signal.Signals) -> None:
+@pytest.mark.needs("confinement")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_a_command_ends_with_its_server_however_that_ends(work: Path, name: str) -> None:
     options = ["--root", str(work), "--commands", str(work.parent / "commands.toml")]
     with started(command("serve", "command", *options)) as process:
         processes = begun(process)
         assert len(processes) >= 4
-        process.popen.send_signal(number)
+        process.popen.send_signal(signal.Signals[name])
         process.popen.wait(LIMIT)
         assert all_gone(processes)
     assert sorted(os.listdir(work)) == ["begun"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -83,7 +82,7 @@ class Dev:
 @contextmanager
 def dev(folder: Path, *words: str, terminal: bool = False, **env: str) -> Iterator[Dev]:
     """``tooltrue dev mine.py`` in ``folder``, on a free port; it, and all that it has started, is gone at the end."""
-    ours, theirs = pty.openpty() if terminal else os.pipe()
+    ours, theirs = os.openpty() if terminal else os.pipe()
     popen = subprocess.Popen(
         command("dev", "mine.py", "--http", ":0", *words),
         cwd=folder,
@@ -218,6 +217,7 @@ def test_options_of_the_program_and_of_the_command_are_kept(folder: Path):
 # -- the end -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("terminals")
 def test_ctrl_c_at_a_terminal_ends_all_processes(folder: Path):
     slow = SERVER + "import subprocess\nsubprocess.Popen(['sleep', '300.77'])\n"
     write(folder, slow)
@@ -231,13 +231,14 @@ def test_ctrl_c_at_a_terminal_ends_all_processes(folder: Path):
     assert "Traceback" not in running.shown
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_while_the_program_is_still_loading(number: signal.Signals, folder: Path):
+@pytest.mark.needs("signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_it_while_the_program_is_still_loading(name: str, folder: Path):
     write(folder, "print('loading', flush=True)\nimport time\ntime.sleep(300)\n")
     with dev(folder) as running:
         running.until("loading")
         processes = [*descendants(running.popen.pid)]
-        running.popen.send_signal(number)
+        running.popen.send_signal(signal.Signals[name])
         assert running.ended() == 0
         assert left_of(processes) == []
 
@@ -301,6 +302,7 @@ def npx(tmp_path: Path) -> str:
     return f"{tmp_path / 'bin'}:{os.environ['PATH']}"
 
 
+@pytest.mark.needs("terminals")
 def test_the_inspector_is_fetched_when_a_person_agrees_and_not_before(folder: Path, npx: str):
     with dev(folder, "--inspector", terminal=True, PATH=npx) as running:
         running.until(f"`npx --yes {INSPECTOR} --transport http --server-url http://127.0.0.1:")
@@ -313,6 +315,7 @@ def test_the_inspector_is_fetched_when_a_person_agrees_and_not_before(folder: Pa
         assert left_of(processes) == []
 
 
+@pytest.mark.needs("terminals")
 def test_without_an_agreement_the_server_runs_alone(folder: Path, npx: str):
     with dev(folder, "--inspector", terminal=True, PATH=npx) as running:
         running.until("Start it? [y/N]: ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import select
 import signal
 import subprocess
@@ -299,7 +298,7 @@ def test_an_error_in_chinese_is_chinese_to_its_end(words: tuple[str, ...]):
 
 def at_a_terminal(words: Sequence[str], mark: str) -> str:
     """The output, up to ``mark``, of a command that a person ends with Ctrl-C."""
-    ours, theirs = pty.openpty()
+    ours, theirs = os.openpty()
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell starts background jobs deaf to Ctrl-C
     with subprocess.Popen(
         words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), preexec_fn=heed
@@ -320,6 +319,7 @@ def at_a_terminal(words: Sequence[str], mark: str) -> str:
     return seen.decode()
 
 
+@pytest.mark.needs("terminals")
 def test_a_server_at_a_terminal_says_that_it_waits_for_a_client(tmp_path: Path):
     shown = at_a_terminal(command("serve", str(SERVER)), "Ctrl-C ends it.")
     assert "author waits for a client on standard input: a host starts it" in shown
@@ -330,6 +330,7 @@ def test_a_server_at_a_terminal_says_that_it_waits_for_a_client(tmp_path: Path):
     assert f"`tooltrue serve {script} --http :8000`" in shown
 
 
+@pytest.mark.needs("terminals")
 def test_a_server_at_a_terminal_names_the_tools_that_do_not_say_enough(tmp_path: Path):
     code = (
         "from tooltrue import Server\nserver = Server('bare')\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import resource
 import subprocess
 import sys
 import tomllib
@@ -144,7 +143,10 @@ def test_a_name_that_cannot_be_used_is_refused_with_a_reason_and_leaves_no_file(
     assert re.search(r"[\u4e00-\u9fff]", run("--lang", "zh", "new", name).stderr)
 
 
+@pytest.mark.needs("limits")
 def test_a_project_that_cannot_be_written_leaves_no_part_of_it():
+    import resource  # noqa: PLC0415 - where it is
+
     full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (300, 300))  # as a disk without room
     words = command("new", "weather")
     env = environment(PYTHONDONTWRITEBYTECODE="1")  # or modules would be cached in part, and break later processes

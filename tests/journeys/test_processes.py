@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import select
 import signal
 import subprocess
@@ -333,9 +332,12 @@ def test_a_caller_still_waiting_when_an_http_server_ends_is_notified(era: str, t
 
 
 def _nothing_may_be_written() -> None:
+    import resource  # noqa: PLC0415 - where it is
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
+@pytest.mark.needs("limits")
 def test_workers_without_a_folder_for_their_state_are_refused_in_a_sentence():
     arguments = command("serve", str(SERVER), "--http", "127.0.0.1:0", "--workers", "2")
     with started(arguments, env=environment(TOOLTRUE_AUDIT="off"), preexec_fn=_nothing_may_be_written) as process:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
-import uvloop
+
+from support.platforms import FEATURES
 
 __all__ = ["each_event_loop"]
 
 _LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
-    "uvloop": uvloop.new_event_loop,
 }
+if FEATURES["uvloop"].is_there():
+    _LOOPS["uvloop"] = importlib.import_module("uvloop").new_event_loop
 
 
 @pytest.fixture(params=_LOOPS)

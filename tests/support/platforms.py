@@ -49,6 +49,7 @@ FEATURES: dict[str, Feature] = {
         "handles that follow no link",
         lambda: os.open in os.supports_dir_fd,
     ),
+    "fifos": Feature("pipes among the files (`mkfifo`)", _POSIX, "no file is a pipe", lambda: hasattr(os, "mkfifo")),
     "fork": Feature("a copy of a process (`fork`)", _POSIX, "a process that starts anew", lambda: hasattr(os, "fork")),
     "limits": Feature(
         "limits of the resources of a process (`setrlimit`)", _POSIX, "a job object", lambda: _has("resource")

@@ -467,6 +467,7 @@ def test_a_server_process_that_exits_at_an_unknown_method_is_restarted_once(chil
     assert asyncio.run(main()) == "2025-11-25"
 
 
+@pytest.mark.needs("fifos")
 @pytest.mark.process
 def test_a_child_that_ends_says_why_and_so_does_one_that_never_answers(child: list[str], tmp_path: Path):
     asked = tmp_path / "asked"

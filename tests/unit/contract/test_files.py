@@ -22,6 +22,7 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.needs("modes")
 def test_a_written_file_keeps_its_mode_under_any_umask_and_its_owner_if_permitted(tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("before")
@@ -76,6 +77,7 @@ def test_behind_a_link_the_file_is_replaced(tmp_path: Path):
     assert file.read_text() == "after"
 
 
+@pytest.mark.needs("fifos")
 def test_a_pipe_is_written_to_and_remains_a_pipe(tmp_path: Path):
     pipe, said = tmp_path / "pipe", list[str]()
     os.mkfifo(pipe)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -60,7 +59,10 @@ def test_a_command_is_shown_whole_and_approved_once(tmp_path: Path) -> None:
     assert "s3cret" not in launches.file.read_text()
 
 
+@pytest.mark.needs("limits")
 def test_an_approval_that_cannot_be_written_raises_and_leaves_earlier_approvals_intact(tmp_path: Path) -> None:
+    import resource  # noqa: PLC0415 - where it is
+
     launches = Launches(tmp_path / "state")
     check(launches, launch(tmp_path), Person())
     kept = launches.file.read_text()

@@ -379,6 +379,7 @@ def test_a_file_swapped_for_a_link_between_look_and_open_is_refused(
         read(folders, "src/main.py")
 
 
+@pytest.mark.needs("fifos")
 def test_a_file_swapped_for_a_pipe_between_look_and_open_neither_hangs_nor_reads(
     folders: Folders, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,13 +22,12 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue_toolbox.files import FileLimits, Files, toolset
-from tooltrue_toolbox.platform import posix_calls
 from tooltrue_toolbox.rooted_paths import PathRules
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
 
-@pytest.fixture(params=["renameat2", "without"])
+@pytest.fixture(params=["renameat2", pytest.param("without", marks=pytest.mark.needs("descriptors"))])
 def rename(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both where the system renames without replacing, and where it cannot."""
 
@@ -36,7 +35,7 @@ def rename(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         raise NotImplementedError
 
     if request.param == "without":
-        monkeypatch.setattr(posix_calls, "rename_without_replacing", missing)
+        monkeypatch.setattr("tooltrue_toolbox.platform.posix_calls.rename_without_replacing", missing)
     return request.param
 
 
@@ -110,6 +109,8 @@ def test_d24_twin_a_neighbour_whose_name_begins_alike(files: Files, root: Path) 
     assert tree(root) == ["d-old", "d-old/d"]
 
 
+@pytest.mark.needs("fifos")
+@pytest.mark.needs("descriptors")
 def test_a_move_that_is_impossible_gives_its_reason(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a").touch()
     (root / "link").symlink_to("a")
@@ -124,7 +125,7 @@ def test_a_move_that_is_impossible_gives_its_reason(files: Files, root: Path, mo
     def elsewhere(*_: object) -> None:
         raise OSError(errno.EXDEV, "injected")
 
-    monkeypatch.setattr(posix_calls, "rename_without_replacing", elsewhere)
+    monkeypatch.setattr("tooltrue_toolbox.platform.posix_calls.rename_without_replacing", elsewhere)
     with refused("TT6069"):
         files.move_file("a", "b")
 
@@ -284,6 +285,7 @@ def test_the_rest_of_a_partially_deleted_directory_is_restored_and_reported(
     assert files.delete_file(left, AGREED, recursive=True)["entries"] == 3
 
 
+@pytest.mark.needs("fifos")
 def test_a_pipe_is_not_deleted(files: Files, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with refused("TT6024"):
@@ -577,6 +579,7 @@ def state(root: Path) -> dict[str, str]:
 LEFT = (".tmp", ".deleted")
 
 
+@pytest.mark.needs("descriptors")
 @pytest.mark.process
 @pytest.mark.parametrize("tool", sorted(NEW))
 def test_a_kill_leaves_the_old_or_the_new_state(tmp_path: Path, tool: str) -> None:

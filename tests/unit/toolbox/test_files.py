@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import errno
-import fcntl
+import importlib
 import os
 import stat
 import subprocess
@@ -32,7 +32,6 @@ from tooltrue_toolbox.files import (
     FileLimits,
     Files,
 )
-from tooltrue_toolbox.platform import posix_calls
 from tooltrue_toolbox.registration import add_tools
 from tooltrue_toolbox.rooted_paths import PathRules
 
@@ -234,14 +233,16 @@ def without_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise NotImplementedError
 
-    monkeypatch.setattr(posix_calls, "rename_without_replacing", missing)
+    monkeypatch.setattr("tooltrue_toolbox.platform.posix_calls.rename_without_replacing", missing)
 
 
+@pytest.mark.needs("descriptors")
 @pytest.mark.parametrize("way", ["rename", "link"])
 def test_of_two_creations_at_once_one_is_refused(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    place = (posix_calls, "rename_without_replacing") if way == "rename" else (os, "link")
+    calls = importlib.import_module("tooltrue_toolbox.platform.posix_calls")
+    place = (calls, "rename_without_replacing") if way == "rename" else (os, "link")
     if way == "link":
         without_rename(monkeypatch)
     real = getattr(*place)
@@ -370,8 +371,11 @@ def test_of_several_servers_that_have_read_one_version_one_may_write(root: Path)
             assert sorted(pool.map(write, range(2))) == ["TT6055", "written"]
 
 
+@pytest.mark.needs("pipes")
 @pytest.mark.parametrize("tool", ["write_file", "edit_file", "move_file", "delete_file"])
 def test_a_directory_that_somebody_else_keeps_to_himself_is_refused_after_a_while(root: Path, tool: str) -> None:
+    import fcntl  # noqa: PLC0415 - where it is
+
     (root / "a").write_text("old")
     files = small(root, lock_seconds=0)
     calls: dict[str, Callable[[], object]] = {
@@ -542,6 +546,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     assert names_in(root) == ["a"]
 
 
+@pytest.mark.needs("descriptors")
 @pytest.mark.parametrize("call", ["write", "fsync", "link"])
 def test_a_failed_creation_leaves_nothing(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -556,6 +561,7 @@ def test_a_failed_creation_leaves_nothing(files: Files, root: Path, monkeypatch:
     assert names_in(root) == []
 
 
+@pytest.mark.needs("descriptors")
 def test_a_file_system_without_hard_links_will_do(files: Files, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "no links here")

@@ -154,6 +154,7 @@ def test_a_search_skips_files_that_gitignore_names(files: Files, root: Path) -> 
     assert "ignored" not in everything
 
 
+@pytest.mark.needs("fifos")
 def test_secrets_pictures_links_and_second_names_are_not_looked_into(files: Files, root: Path) -> None:
     (root.parent / "outside").write_text("main")
     (root / ".env").write_text("main")

@@ -349,6 +349,7 @@ def test_labels_of_a_chart_are_text(tmp_path: Path) -> None:
     assert not result.is_error
 
 
+@pytest.mark.needs("fifos")
 def test_no_path_leads_out_of_the_folder(root: Path, tmp_path: Path) -> None:
     assert code_of(root, "describe_csv", path="../sales.csv") == "TT6011"
     assert code_of(root, "describe_csv", path="/etc/passwd") == "TT6014"

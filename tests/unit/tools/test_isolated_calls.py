@@ -112,6 +112,7 @@ def test_processes_that_an_isolated_call_started_end_with_it(tmp_path: Path):
     asyncio.run(until(lambda: gone(int(note.read_text()))))
 
 
+@pytest.mark.needs("fifos")
 def test_a_process_that_falls_is_not_waited_for_because_its_copy_lives(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 
 from tooltrue.transport.connection_limit import ConnectionLimit
@@ -40,7 +38,10 @@ def test_b54_twin_a_proxy_and_a_local_socket_speak_for_many(address: str):
     assert entered(ConnectionLimit(3, 1, ["10.0.3.0/24"]), *[address] * 4) == [True, True, True, False]
 
 
+@pytest.mark.needs("limits")
 def test_there_are_fewer_places_than_files_that_may_be_open(monkeypatch: pytest.MonkeyPatch):
+    import resource  # noqa: PLC0415 - where it is
+
     for limit, most in ((1_024, 896), (100_000, 2_000), (resource.RLIM_INFINITY, 2_000), (64, 1)):
         limits = {resource.RLIMIT_NOFILE: (limit, limit)}
         monkeypatch.setattr(resource, "getrlimit", limits.__getitem__)

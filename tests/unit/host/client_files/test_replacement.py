@@ -121,6 +121,7 @@ def test_a_link_is_followed_within_the_home_only(tmp_path: Path) -> None:
     assert code_of(lambda: read_client_file(loop, home)) == "TT4650"
 
 
+@pytest.mark.needs("fifos")
 def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder.json").mkdir()
     os.mkfifo(tmp_path / "pipe.json")
