@@ -55,11 +55,13 @@ def run(body: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.needs("fork")
 def test_the_results_come_in_the_order_of_the_shares():
     done = run("print(map_in_processes(lambda share: (share * 2, os.getpid() != first), [range(8), range(8, 20)], 3))")
     assert done.stdout.strip() == str([(number * 2, True) for number in range(20)]), done.stderr
 
 
+@pytest.mark.needs("fork")
 def test_each_process_begins_with_a_group_of_its_own():
     done = run(
         "from multiprocessing import get_context\n"
@@ -72,6 +74,7 @@ def test_each_process_begins_with_a_group_of_its_own():
     assert done.stdout.strip() == str([True] * 4), done.stderr
 
 
+@pytest.mark.needs("fork")
 def test_this_process_finishes_the_work_of_a_killed_child_process():
     done = run(
         "def work(share):\n"
@@ -83,6 +86,7 @@ def test_this_process_finishes_the_work_of_a_killed_child_process():
     assert done.stdout.strip() == str(list(range(20))), done.stderr
 
 
+@pytest.mark.needs("fork")
 def test_this_process_does_the_work_where_no_pipe_can_be_opened():
     done = run(
         "import resource\n"
@@ -93,11 +97,13 @@ def test_this_process_does_the_work_where_no_pipe_can_be_opened():
     assert done.stdout.strip() == str(list(range(5))), done.stderr
 
 
+@pytest.mark.needs("fork")
 def test_an_error_of_the_work_reaches_the_caller():
     done = run("print(map_in_processes(lambda share: 1 // share, [[1, 0, 1]], 2))")
     assert "ZeroDivisionError" in done.stderr
 
 
+@pytest.mark.needs("fork")
 def test_a_process_with_threads_is_not_copied():
     done = run(
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nprint(process_count())"

@@ -74,7 +74,7 @@ def test_without_children_there_is_nothing_to_wait_for():
     assert subprocess.run([sys.executable, "-c", code], timeout=LIMIT, env=dict(os.environ)).returncode == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+@pytest.mark.needs("proc")
 def test_a_process_that_ends_during_the_listing_of_descendants_is_not_an_error():
     comings_and_goings = "while :; do for each in 1 2 3 4 5 6; do (:) & done; wait; done"
     with subprocess.Popen(["sh", "-c", comings_and_goings]) as parent:

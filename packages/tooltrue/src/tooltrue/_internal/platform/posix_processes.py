@@ -65,9 +65,11 @@ def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
+    """No-op where the C library has no such function."""
     import ctypes  # noqa: PLC0415 - few processes start others
 
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    if (call := getattr(ctypes.CDLL(None), "prctl", None)) is not None:
+        call(option, value, 0, 0, 0)
 
 
 def close_in_forks(descriptor: int) -> None:
