@@ -56,6 +56,7 @@ MISSING = {
 THERE = {
     "windows": (
         "tempfile.TemporaryDirectory().cleanup()",
+        "real = os.fsync; os.fsync = print; del os.fsync; assert os.fsync is real",
         "tempfile.NamedTemporaryFile().close()",
         "fd, name = tempfile.mkstemp(); os.close(fd); os.replace(name, name + 'x'); os.remove(name + 'x')",
         "assert subprocess.run(['echo', 'here'], capture_output=True, text=True).stdout == 'here\\n'",

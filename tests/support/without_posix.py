@@ -99,13 +99,16 @@ def _sees_all(frame: types.FrameType) -> bool:
     return _caller(frame) in (STANDARD, EXEMPTED)
 
 
+_MISSING = object()
+
+
 class View(types.ModuleType):
     """A module of the standard library without the names of another system, and with those of its own."""
 
     def __init__(self, real: types.ModuleType, hidden: Iterable[str], own: Mapping[str, Any]) -> None:
         super().__init__(real.__name__, real.__doc__)
         kept = {name: value for name, value in vars(real).items() if name in ("__file__", "__path__", "__spec__")}
-        vars(self).update(kept, _real=real, _hidden=tuple(hidden), _own=frozenset(own), **own)
+        vars(self).update(kept, _real=real, _hidden=tuple(hidden), _own=frozenset(own), _before={}, **own)
         if hasattr(real, "__all__"):
             vars(self)["__all__"] = [name for name in real.__all__ if not self._hides(name)]
 
@@ -123,11 +126,15 @@ class View(types.ModuleType):
         if name in self._own or name in vars(self) or self._hides(name):
             vars(self)[name] = value
         else:
+            self._before.setdefault(name, getattr(self._real, name, _MISSING))
             setattr(self._real, name, value)
 
     def __delattr__(self, name: str) -> None:
+        """Bring back what a change has replaced: pytest's monkeypatch undoes so what ``vars`` of the view lacks."""
         if name in vars(self):
             del vars(self)[name]
+        elif (before := self._before.pop(name, _MISSING)) is not _MISSING:
+            setattr(self._real, name, before)
         else:
             delattr(self._real, name)
 

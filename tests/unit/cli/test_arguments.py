@@ -138,6 +138,7 @@ def test_families_whose_tools_have_one_name_are_told_with_distinct_names() -> No
     assert asyncio.run(main()) == ["list", "make", "one_find", "other_find"]
 
 
+@pytest.mark.needs("confinement")
 def test_several_families_are_one_server(tmp_path: Path) -> None:
     server = load_server(Spec.of("files,command", FamilyOptions({"--root": (str(tmp_path),), "--allow": ("pwd",)})))
 

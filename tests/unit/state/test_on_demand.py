@@ -134,6 +134,7 @@ def test_a_store_that_cannot_be_opened_raises_an_error_at_each_use(tmp_path: Pat
     asyncio.run(main())
 
 
+@pytest.mark.needs("modes")
 @pytest.mark.parametrize(
     ("named", "folder"),
     [("/var/x", "/var/x/tooltrue"), ("", "/h/.local/state/tooltrue"), ("relative", "/h/.local/state/tooltrue")],

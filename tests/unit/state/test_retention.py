@@ -94,6 +94,7 @@ print(signing_key(Path(sys.argv[1]), make=True).decode())
 """
 
 
+@pytest.mark.needs("limits")
 @pytest.mark.process
 def test_a_key_that_found_no_room_is_made_once_there_is_some(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FULL, str(tmp_path / "key")]

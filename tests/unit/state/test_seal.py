@@ -34,6 +34,7 @@ for position in (2, 4):
 """
 
 
+@pytest.mark.needs("limits")
 @pytest.mark.process
 def test_all_seals_are_readable_after_repeated_disk_full_errors(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FULL, str(tmp_path / "seal")]
