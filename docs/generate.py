@@ -2,8 +2,9 @@
 revisions, the methods and the duties in `tests/requirements`; `security.md`, from the attacks in `tests/security`;
 `contracts.md`, from the profiles in `packages/tooltrue/src/tooltrue/contract/profiles`; `rules/`, from the cards in
 `packages/tooltrue-check/src/tooltrue_check/rules`; and `reference/`, from docstrings (`api_reference.py`). The tables
-of `platforms.md` are made from `tests/support/platforms.py`; the tables of layers, in README.md and three pages, from
-`tooltrue.policy.pipeline`, and so is the picture `pipeline.svg`.
+of `platforms.md` are made from `tests/support/platforms.py`, those of `installation.md` from `uv.lock`; the tables of
+layers, in README.md and three pages, from `tooltrue.policy.pipeline`, and so is the picture `pipeline.svg`. Commands
+that install tooltrue name the repository, or the index, by `tooltrue.version.PUBLISHED` (`installing.py`).
 
     python docs/generate.py
 
@@ -27,14 +28,20 @@ from tooltrue.contract.profile import Fact, profile, profile_names
 from tooltrue.host import host_guard
 from tooltrue.policy import pipeline, placing
 from tooltrue.protocol import legacy, modern, versions
+from tooltrue.version import PUBLISHED
 from tooltrue.wording import SENTENCES, load_catalogues
 from tooltrue_check.card import Card, cards
 from tooltrue_check.reports.report_phrases import CONFIDENCE, LEVELS, phrase, unfilled
 
 DOCS = Path(__file__).parent
-sys.path += [str(DOCS), str(DOCS.parent / "tests")]  # modules of the repository that are not installed
+sys.path += [
+    str(DOCS),
+    str(DOCS.parent),
+    str(DOCS.parent / "tests"),
+]  # modules of the repository that are not installed
 
 from api_reference import reference_pages  # noqa: E402 - found by the line above
+from installing import installation_page, with_install  # noqa: E402
 from pipeline_picture import picture  # noqa: E402
 
 from requirements.coverage import REVISIONS, Requirement, load, titles  # noqa: E402 - found by the line above
@@ -47,8 +54,19 @@ MADE = ("rules", "reference")
 """The folders in which every page is made."""
 
 
-def pages() -> dict[str, str]:
-    """What each page has to say, by the name of its file."""
+def pages(published: bool = PUBLISHED) -> dict[str, str]:
+    """What each page has to say, by the name of its file. ``published``: commands install from an index by name."""
+    texts = _by_hand() | _made()
+    return {name: with_install(text, published) for name, text in texts.items()}
+
+
+def _by_hand() -> dict[str, str]:
+    """The pages that name a place to install from."""
+    texts = {path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
+    return {name: text for name, text in texts.items() if with_install(text, True) != with_install(text, False)}
+
+
+def _made() -> dict[str, str]:
     return {
         "errors.md": errors_page(),
         "protocol.md": protocol_page(),
@@ -58,6 +76,7 @@ def pages() -> dict[str, str]:
         "../README.zh.md": with_verbs((DOCS.parent / "README.zh.md").read_text("utf-8")),
         "contributing/tour.md": with_layers(DOCS / "contributing" / "tour.md"),
         "host-guard.md": with_layers(DOCS / "host-guard.md"),
+        "installation.md": installation_page((DOCS / "installation.md").read_text("utf-8")),
         "layers.md": with_layers(DOCS / "layers.md"),
         "platforms.md": platforms_page(),
         **rule_pages(),

@@ -12,10 +12,11 @@ from packaging.markers import Marker
 from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
 from packaging.utils import parse_wheel_filename
 
-__all__ = ["PYTHONS", "SYSTEMS", "Package", "extras", "lacking", "locked", "needed"]
+from release.pythons import PYTHONS
+
+__all__ = ["PYTHONS", "SYSTEMS", "Package", "compiled", "extras", "lacking", "locked", "needed"]
 
 ROOT = Path(__file__).parents[1]
-PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
 SYSTEMS: Mapping[str, Mapping[str, str]] = {
     "Linux x86_64": {
         "sys_platform": "linux",
@@ -128,6 +129,11 @@ def lacking(system: str, python: str, packages: Sequence[Package]) -> list[str]:
     """The names of those that have no wheel there: an installer has to build them from their sources."""
     tags = supported(system, python)
     return [one["name"] for one in packages if "registry" in one["source"] and tags.isdisjoint(_tags(one))]
+
+
+def compiled(package: Package) -> bool:
+    """Whether the package comes from an index, and no wheel of it fits every system."""
+    return "registry" in package["source"] and all(tag.platform != "any" for tag in _tags(package))
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -292,17 +293,42 @@ def without_blocks(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_pages_that_are_made_are_up_to_date() -> None:
+def generator() -> Any:
+    """The module `docs/generate.py`."""
     spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
+    return generate
+
+
+def test_the_pages_that_are_made_are_up_to_date() -> None:
+    generate = generator()
     pages = generate.pages()
     for folder in generate.MADE:
         assert {f"{folder}/{page.name}" for page in (ROOT / "docs" / folder).iterdir()} <= pages.keys()
     for name, text in pages.items():
         assert (ROOT / "docs" / name).read_text("utf-8") == text, f"{name}: run python docs/generate.py"
+
+
+INSTALLS = re.compile(r"\b(?:pip|uv tool|pipx) install ['\"]?(?:\./packages/)?tooltrue")
+
+
+def test_one_switch_turns_every_command_that_installs_from_the_repository_to_the_index_and_back() -> None:
+    module = generator()
+    by_hand = [page for page in PAGES if page.name not in ("CHANGELOG.md", "CONTRIBUTING.md")]
+    texts = {page: page.read_text("utf-8") for page in by_hand}
+    turned = 0
+    for page, text in texts.items():
+        before, after = (module.with_install(text, published) for published in (False, True))
+        commands = INSTALLS.findall(before)
+        assert all("./packages/" in command for command in commands), page
+        assert [command for command in INSTALLS.findall(after) if "./packages/" in command] == [], page
+        assert len(INSTALLS.findall(after)) >= len(commands)
+        assert module.with_install(after, False) == before
+        turned += before != after
+    assert turned > 15
 
 
 def first_column(page: Path, heading: str) -> list[str]:

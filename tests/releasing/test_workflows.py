@@ -37,10 +37,19 @@ def test_every_make_target_of_a_workflow_exists(path: Path):
     assert named <= targets
 
 
-def test_the_matrix_has_the_pythons_of_the_classifiers():
+def offered_on_the_page() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The systems and the Pythons of the table of wheels in docs/installation.md."""
+    page = (ROOT / "docs" / "installation.md").read_text("utf-8")
+    table = page.split("<!-- wheels: systems -->\n")[1].split("<!-- end of wheels -->")[0].strip().splitlines()
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
+    return tuple(dict.fromkeys(name.split()[0] for name in head[1:])), tuple(row[0] for row in rows)
+
+
+def test_the_matrix_has_the_pythons_of_the_classifiers_and_of_the_page():
     matrix = read(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["smoke"]["strategy"]["matrix"]
     assert tuple(matrix["python"]) == PYTHONS
     assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+    assert offered_on_the_page() == (("Linux", "macOS", "Windows"), PYTHONS)
     for distribution in DISTRIBUTIONS:
         project = tomllib.loads((ROOT / "packages" / distribution / "pyproject.toml").read_text("utf-8"))["project"]
         classifiers = [one.split(" :: ") for one in project["classifiers"]]
