@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -75,14 +74,17 @@ async def poor(path: Path) -> object:
         written = await _until_refused(log)
         log.note({"lost": True})
         await _refused(log)
-        _allow(resource.RLIM_INFINITY)
+        _allow(None)
         await log.append({"n": "again"})
         report = await verify(log)
         return {"written": written, "entries": report.entries, "faults": len(report.faults), "lost": log.lost}
 
 
-def _allow(size: int) -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+def _allow(size: int | None) -> None:
+    import resource  # noqa: PLC0415 - where it is
+
+    most = resource.RLIM_INFINITY
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most if size is None else size, most))
 
 
 async def _until_refused(log: SqliteLog) -> int:
