@@ -38,7 +38,7 @@ OWNERS = {
     "redis": ("state/redis.py", "state/redis_events.py"),
     "hyperscan": ("policy/sanitize/one_pass.py",),
     "orjson": ("jsonrpc/long_strings.py",),
-    "uvloop": ("transport/event_loop.py",),
+    "uvloop": ("_internal/platform/event_loop.py",),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),
     "keyring": ("client/auth/keyring_credentials.py",),

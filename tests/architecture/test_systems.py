@@ -39,11 +39,7 @@ PLACES = re.compile(r"/(?:proc|sys|dev)/")
 # Each of these files is to lose what one system has, and then its line here.
 STILL: frozenset[str] = frozenset(
     {
-        "cli/connect_report.py",
-        "cli/connect_verb.py",
         "testing/hostile/server.py",
-        "tooltrue_check/parallel.py",
-        "transport/event_loop.py",
     }
 )
 

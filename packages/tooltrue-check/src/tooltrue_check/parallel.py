@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
 
-from tooltrue._internal.platform.forks import cores_for_forks
+from tooltrue._internal.platform.forks import cores_for_forks, forked
 from tooltrue._internal.platform.processes import die_with_parent
 
 __all__ = ["map_in_processes", "process_count"]
@@ -46,7 +45,9 @@ def map_in_processes(function: Callable[[T], R], groups: Sequence[Sequence[T]], 
         readers: list[Connection] = []
         for number in range(processes):
             first = number % len(queues)
-            readers.append(stack.enter_context(_forked(function, shares, [*queues[first:], *queues[:first]])))
+            readers.append(
+                stack.enter_context(forked(partial(_work, function, shares, [*queues[first:], *queues[:first]])))
+            )
         while readers:
             for reader in [one for one in wait(readers) if isinstance(one, Connection)]:
                 try:
@@ -73,23 +74,6 @@ def _numbered(groups: Sequence[Sequence[Any]]) -> Iterator[Sequence[int]]:
     """The numbers of the shares of each group."""
     ends = [*accumulate(map(len, groups), initial=0)]
     return (range(start, end) for start, end in pairwise(ends))
-
-
-@contextlib.contextmanager
-def _forked(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int]) -> Generator[Connection]:
-    """A fork that works on these queues, one after the other, and the connection on which it sends its results."""
-    if sys.platform == "win32":
-        raise OSError("this system cannot fork")
-    reader, writer = Pipe(duplex=False)
-    with reader:
-        with writer:
-            fork = get_context("fork").Process(target=_work, args=(function, shares, queues, writer), daemon=True)
-            fork.start()
-        try:
-            yield reader
-        finally:
-            fork.kill()
-            fork.join()
 
 
 def _work(function: Callable[[Any], Any], shares: Sequence[Any], queues: Sequence[int], writer: Connection) -> None:

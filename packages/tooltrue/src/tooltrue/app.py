@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
+from tooltrue._internal.platform import event_loop
 from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
 from tooltrue.policy.audit.audit_settings import Audit
@@ -62,7 +63,7 @@ from tooltrue.tools.wording import (
     NOTHING_TO_SWITCH,
     SERVER_MOUNTED_IN_ITSELF,
 )
-from tooltrue.transport import event_loop, stdio
+from tooltrue.transport import stdio
 from tooltrue.transport.carrier import Carrier
 from tooltrue.wording import LANGUAGES, SETTING_INVALID, Worded, alternatives, coded_sentence, sentence
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from tooltrue._internal.platform.file_names import NO_FILE
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.wording import (
@@ -56,8 +57,8 @@ _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 def show_diff(file: str, before: str | None, after: str | None, form: str) -> None:
     """Print the change of a file, secrets masked."""
-    tell(one_line(f"--- {file if before is not None else '/dev/null'}"), bold=True)
-    tell(one_line(f"+++ {file if after is not None else '/dev/null'}"), bold=True)
+    tell(one_line(f"--- {file if before is not None else NO_FILE}"), bold=True)
+    tell(one_line(f"+++ {file if after is not None else NO_FILE}"), bold=True)
     for line in diff(before, after, form):
         tell(one_line(line.expandtabs(4)), fg=_COLOURS.get(line[:1]))
 

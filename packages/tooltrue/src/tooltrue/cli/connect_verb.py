@@ -15,6 +15,7 @@ from typing import Any, Final
 import click
 
 from tooltrue._internal.platform.command_lines import joined
+from tooltrue._internal.platform.system import PLATFORM
 from tooltrue.cli.connect_report import show_consequence, show_diff, tell_message, title_of, warn
 from tooltrue.cli.connect_target import served_words
 from tooltrue.cli.language import current_language
@@ -242,7 +243,7 @@ class _Session:
             if self.profile.project is None:
                 raise ConfigurationError.of(CLIENT_WITHOUT_PROJECT_FILE, client=self.profile.title)
             return str(Path.cwd() / self.profile.project)
-        system = system_of(sys.platform)
+        system = system_of(PLATFORM)
         template = self.profile.files.get(system)
         return None if template is None else str(location(template, system, os.environ, str(Path.home())))
 

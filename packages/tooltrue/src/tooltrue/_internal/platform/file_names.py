@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tooltrue._internal.platform.system import HAS_POSIX
 
 if HAS_POSIX:
@@ -18,4 +20,7 @@ else:
         return not is_device_name(name)
 
 
-__all__ = ["stays_itself"]
+__all__ = ["NO_FILE", "stays_itself"]
+
+NO_FILE: Final = "/dev/null"
+"""The name in a diff, on every system, of a file that is not there."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
-__all__ = ["HAS_POSIX"]
+__all__ = ["HAS_POSIX", "PLATFORM"]
 
 
 def _has_posix() -> bool:
@@ -17,3 +18,6 @@ def _has_posix() -> bool:
 
 HAS_POSIX: Final = _has_posix()
 """Whether the modules and calls of POSIX are there: on Linux and macOS, not on Windows."""
+
+PLATFORM: Final[str] = sys.platform
+"""The name of the system, as Python has it."""
