@@ -134,12 +134,11 @@ def test_e18_a_person_is_not_told_of_a_network_that_is_not_closed(system: str, r
 # E09 and E10 there: the end of processes, and their input
 
 RUN = """
-import os
+from tooltrue_toolbox.platform.handles import open_root
 from tooltrue_toolbox.platform.sandbox.programs import SandboxBounds, SandboxJob, run
 
 def program(text, seconds=60.0, **bounds):
-    folder = os.open(root / "sub", os.O_RDONLY | os.O_DIRECTORY)
-    job = SandboxJob("/bin/sh", ("sh", "-c", text), folder, {"PATH": "/usr/bin:/bin"},
+    job = SandboxJob("/bin/sh", ("sh", "-c", text), open_root(root / "sub"), {"PATH": "/usr/bin:/bin"},
                      bounds=SandboxBounds(seconds=seconds, **bounds))
     return asyncio.run(run(job, lambda size, part: None))
 """

@@ -16,42 +16,12 @@ _PATHS = [str(Path(__file__).parents[2]), *(str(source.parent) for source in SOU
 MAC = "import os\ndel os.pidfd_open\n"
 """As on macOS: POSIX, without what the sandbox of Linux needs."""
 
-WINDOWS = '''
-import asyncio.subprocess, ctypes, os, sys
-sys.modules["fcntl"] = sys.modules["resource"] = None
-
-class Kernel:
-    """The few calls of kernel32 that an enclosure makes: a job is a session, and a handle is a descriptor."""
-
-    class Call:
-        argtypes = restype = None
-
-        def __init__(self, call):
-            self.call = call
-
-        def __call__(self, *arguments):
-            return self.call(*arguments)
-
-    def __init__(self, name, use_last_error=False):
-        def final_path(handle, buffer, size, flags):
-            buffer.value = "\\\\\\\\?\\\\" + os.readlink(f"/proc/self/fd/{handle}")
-            return len(buffer.value)
-
-        self.CreateJobObjectW = self.Call(lambda attributes, name: 1)
-        self.SetInformationJobObject = self.Call(lambda job, kind, rules, size: 1)
-        self.AssignProcessToJobObject = self.Call(lambda job, process: os.setsid() or 1)
-        self.TerminateJobObject = self.Call(lambda job, code: os.killpg(0, 9))
-        self.GetCurrentProcess = self.Call(lambda: -1)
-        self.GetFinalPathNameByHandleW = self.Call(final_path)
-
-    def __getattr__(self, name):  # declared by a module, and called by no enclosure
-        return self.Call(None)
-
-ctypes.WinDLL = Kernel
-ctypes.get_last_error = lambda: 0
-ctypes.WinError = lambda code: OSError(code, "Windows error")
-'''
-"""As on Windows: without the modules of POSIX, with stand-ins for a few calls of kernel32."""
+WINDOWS = """
+import os, sys
+os.environ["TOOLTRUE_TESTS_SYSTEM"] = "windows"
+import support.without_posix
+"""
+"""As on Windows: without the modules and calls of POSIX, with stand-ins for those of Windows."""
 
 _SUPERVISOR = """
 from tooltrue_toolbox.platform.sandbox import unconfined_programs
