@@ -44,7 +44,7 @@ def root(tmp_path: Path) -> Path:
     return served_folder(tmp_path)
 
 
-# E18: a system that confines nothing
+# E13: a system that confines nothing
 
 
 SYSTEMS = pytest.mark.parametrize("system", [MAC, WINDOWS], ids=["mac", "windows"])
@@ -69,7 +69,7 @@ def tool(tmp_path: Path) -> str:
 
 
 @SYSTEMS
-def test_e18_commands_are_refused_where_nothing_confines_them_and_accepted_by_one_word(
+def test_e13_commands_are_refused_where_nothing_confines_them_and_accepted_by_one_word(
     system: str, root: Path, tool: str
 ) -> None:
     assert printed_on(system, BEGIN + REFUSED, str(root), tool) == ["TT6111", "TT6110", "TT6110", "None", "None"]
@@ -99,7 +99,7 @@ print(json.dumps({"log": lines, "description": tool.description, "meta": tool.me
 
 
 @SYSTEMS
-def test_e18_a_log_line_the_description_the_list_and_the_meta_say_that_nothing_confines(
+def test_e13_a_log_line_the_description_the_list_and_the_meta_say_that_nothing_confines(
     system: str, root: Path, tool: str
 ) -> None:
     told = json.loads(printed_on(system, BEGIN + SAID, str(root), tool)[-1])
@@ -127,7 +127,7 @@ print("not confined" in asked[0], "without network" in asked[0])
 
 
 @SYSTEMS
-def test_e18_a_person_is_not_told_of_a_network_that_is_not_closed(system: str, root: Path, tool: str) -> None:
+def test_e13_a_person_is_not_told_of_a_network_that_is_not_closed(system: str, root: Path, tool: str) -> None:
     assert printed_on(system, BEGIN + ASKED, str(root), tool) == ["True False"]
 
 

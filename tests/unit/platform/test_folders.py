@@ -99,7 +99,8 @@ def test_the_path_of_an_url_means_a_path_of_windows(text: str, meant: str) -> No
 
 
 def test_the_home_is_meant_only_where_it_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME" if HAS_POSIX else "USERPROFILE", str(tmp_path))
+    for name in ("HOME", "USERPROFILE"):  # of POSIX, and of Windows
+        monkeypatch.setenv(name, str(tmp_path))
     assert (path_from_url("~/a%20b.db"), exact_path_from_url("~/a%20b.db")) == (tmp_path / "a b.db", Path("~/a b.db"))
 
 

@@ -176,6 +176,7 @@ def test_no_garbage_is_collected_while_the_stacks_are_read() -> None:
 
     before = gc.get_threshold()
     gc.callbacks.append(collecting)
+    gc.enable()  # `check`, which an earlier test may have run in this process, disables it
     try:
         gc.set_threshold(1, 1, 1)
         looks.watch(Server("t"), ping_often(looks))
