@@ -58,7 +58,7 @@ def called(
     return asked, asyncio.run(once())
 
 
-FAILING: list[tuple[str, str, dict[str, Any]]] = [
+FAILING: list[Any] = [
     ("TT6050", "write_file", {"path": "a.txt", "content": "x"}),
     ("TT6050", "write_file", {"path": "AGENTS.md", "content": "x"}),
     ("TT6056", "write_file", {"path": "no/a.txt", "content": "x"}),
