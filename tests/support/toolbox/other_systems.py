@@ -37,7 +37,12 @@ def printed_on(system: str, text: str, *words: str, supervisor: bool = False) ->
     begin = f"import sys\nsys.path[:0] = {_PATHS!r}\nPREAMBLE = {system!r}\n{system}\n"
     program = begin + (_SUPERVISOR if supervisor else "") + text
     done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=LIMIT, check=False
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        start_new_session=True,  # a program signals its group, which only some systems make for it
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
