@@ -28,13 +28,13 @@ os.environ["XDG_STATE_HOME"] = _state = tempfile.mkdtemp(prefix="tooltrue-tests-
 os.environ.pop("TOOLTRUE_APPROVALS", None)
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
-# A shell starts what it runs in the background with these two ignored, and each server of a test would inherit that.
+# A shell starts what it runs in the background with two signals ignored, and nohup adds one; servers of tests would
+# inherit that. Windows has only the first.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-QUIT = getattr(signal, "SIGQUIT", None)
-"""Not on Windows."""
-if QUIT is not None and signal.getsignal(QUIT) is signal.SIG_IGN:
-    signal.signal(QUIT, signal.SIG_DFL)
+for _number in (getattr(signal, name) for name in ("SIGQUIT", "SIGHUP") if hasattr(signal, name)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 # Every run has the same cases, as in Hypothesis's own profile for CI: otherwise a rare counterexample would fail the
 # suite after an unrelated change. `make fuzz` searches for counterexamples, with other cases in each run. Hypothesis
