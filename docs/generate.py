@@ -55,7 +55,7 @@ MADE = ("rules", "reference")
 
 
 def pages(published: bool = PUBLISHED) -> dict[str, str]:
-    """What each page has to say, by the name of its file. ``published``: commands install from an index by name."""
+    """The text of each page, by the name of its file. ``published``: commands install from an index by name."""
     texts = _by_hand() | _made()
     return {name: with_install(text, published) for name, text in texts.items()}
 

@@ -103,7 +103,7 @@ def _systems() -> str:
 
 
 def _complete(system: str, python: str) -> str:
-    """What can be installed from wheels alone."""
+    """The packages that can be installed from wheels alone."""
     if lacking(system, python, needed(system, python)):
         return "builds " + ", ".join(f"`{name}`" for name in lacking(system, python, needed(system, python)))
     missing = lacking(system, python, needed(system, python, ("all",)))

@@ -104,7 +104,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """What is wrong with the contents of the archives in a folder."""
+    """The faults in the contents of the archives in a folder."""
     for distribution in DISTRIBUTIONS:
         stem, source = distribution.replace("-", "_"), tracked(distribution)
         wheels, archives = list(folder.glob(f"{stem}-[0-9]*.whl")), list(folder.glob(f"{stem}-[0-9]*.tar.gz"))

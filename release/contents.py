@@ -1,4 +1,4 @@
-"""What a release brings to a machine: the licences of all dependencies, and a bill of materials with digests.
+"""The parts that a release brings to a machine: the licences of all dependencies, and a bill of materials with digests.
 
     python -m release.contents licences           a table; a licence that licences.toml does not allow fails
     python -m release.contents sbom FILE          CycloneDX 1.5 as JSON, from the lock file
@@ -130,7 +130,7 @@ def _own(name: str) -> dict[str, Any]:
 
 
 def exported() -> str:
-    """What uv exports: all packages of the lock file that `tooltrue[all]` may need anywhere."""
+    """The export of uv: all packages of the lock file that `tooltrue[all]` may need anywhere."""
     command = [os.environ.get("UV", "uv"), "export", "--quiet", "--locked", "--format", "cyclonedx1.5"]
     asked = ["--no-default-groups", "--package", "tooltrue", "--extra", "all"]
     done = subprocess.run([*command, *asked], cwd=ROOT, capture_output=True, text=True)

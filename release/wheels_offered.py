@@ -110,7 +110,7 @@ def _requirements(package: Package, wanted: Sequence[str]) -> Iterator[Mapping[s
 
 
 def environment(system: str, python: str) -> dict[str, str]:
-    """What the markers of a requirement see under CPython on a system."""
+    """The values that the markers of a requirement see under CPython on a system."""
     version = python.rstrip("t")
     return {
         **SYSTEMS[system],

@@ -54,7 +54,7 @@ def test_on_posix_a_line_is_that_of_a_shell(words: list[str]) -> None:
         ("package.module:app", ("package.module", ":", "app")),
         (r"C:\work\notes.py", (r"C:\work\notes.py", "", "")),
         (r"C:\work\notes.py:app", (r"C:\work\notes.py", ":", "app")),
-        ("d:/work/notes.py:app", ("d:/work/notes.py", ":", "app")),
+        ("d:/code/notes.py:app", ("d:/code/notes.py", ":", "app")),
         ("m:app", ("m", ":", "app")),
     ],
 )

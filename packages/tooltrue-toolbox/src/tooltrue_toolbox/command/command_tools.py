@@ -191,7 +191,7 @@ class Commands:
 
     def _writable(self, command: Command, opened: ExitStack) -> tuple[str | int, ...]:
         """The places where it may write: none if its effect is "read", else the folders, or the parts that the entry
-        names. None where that cannot be confined."""
+        names. ``None`` where that cannot be confined."""
         if command.effect == "read" or LIMITED_BY is not None:
             return ()
         return self._roots if command.writable is None else tuple(self._parts(command.writable, opened))

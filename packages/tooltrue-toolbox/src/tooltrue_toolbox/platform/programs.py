@@ -49,7 +49,7 @@ class ProgramRules(Protocol):
         ...
 
     def misreads(self, word: str) -> Misreading | None:
-        """What a program may take an argument for, besides an option that begins with a dash."""
+        """How a program may misread the word, besides as an option that begins with a dash; ``None`` if it does not."""
         ...
 
     def path_word(self, names: Sequence[str]) -> str:

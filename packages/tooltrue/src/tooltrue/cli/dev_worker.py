@@ -78,7 +78,7 @@ def main() -> None:
 
 
 class _Orders:
-    """What the parent says on standard input from now on. No part of it reaches the author's program."""
+    """The lines of the parent on standard input from now on. No part of it reaches the author's program."""
 
     def __init__(self) -> None:
         self._pipe = os.dup(0)

@@ -1,4 +1,4 @@
-"""What keeps the processes of a program together where nothing confines them, so that they end at once."""
+"""The mechanism that keeps the processes of a program together where none confines them, so that they end at once."""
 
 from __future__ import annotations
 

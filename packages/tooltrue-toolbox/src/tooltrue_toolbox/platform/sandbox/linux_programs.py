@@ -25,7 +25,7 @@ from tooltrue_toolbox.platform.sandbox.supervisor_link import Report, Supervisor
 __all__ = ["LIMITED_BY", "part_of", "run", "what_holds"]
 
 LIMITED_BY: LimitedBy | None = None
-"""What ends a program where no mechanism confines it: not this system."""
+"""The mechanism that ends a program where none confines it: not on this system."""
 
 _CHUNK = 1 << 16
 

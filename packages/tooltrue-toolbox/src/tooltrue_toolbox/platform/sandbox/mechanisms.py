@@ -10,4 +10,4 @@ HOLDS = ("landlock", "seccomp", "namespaces")
 """The mechanisms that confine a program where the machine has them."""
 
 LimitedBy = Literal["process group", "job object"]
-"""What ends a program, and bounds its use of the machine, on a system that confines no program."""
+"""A mechanism that ends a program, and bounds its use of the machine, on a system that confines no program."""

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ENDED_BY: LimitedBy = "process group"
-"""What ends the processes of a program."""
+"""The mechanism that ends the processes of a program."""
 
 _SENT_TO_GROUPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024

@@ -9,7 +9,7 @@ from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue_toolbox.platform.sandbox.jobs import ProcessOutcome, SandboxBounds, SandboxJob
 from tooltrue_toolbox.platform.sandbox.mechanisms import HOLDS
 
-# What is there decides, not the name of the system alone: the supervisor waits for processes by descriptor.
+# The calls that are there decide, not the name of the system alone: the supervisor waits for processes by descriptor.
 if sys.platform == "linux" and HAS_POSIX and hasattr(os, "pidfd_open"):
     from tooltrue_toolbox.platform.sandbox.linux_programs import LIMITED_BY, part_of, run, what_holds
 else:

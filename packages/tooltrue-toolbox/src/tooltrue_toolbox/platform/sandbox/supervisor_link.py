@@ -22,7 +22,7 @@ from tooltrue_toolbox.platform.sandbox.jobs import Cause, ProcessOutcome, Sandbo
 __all__ = ["Report", "SupervisorLink", "outcome_of", "supervisor_command"]
 
 Report = dict[str, Any]
-"""What the supervisor wrote about the program; empty if it wrote nothing."""
+"""The report of the supervisor about the program; empty if there is none."""
 
 _SOURCES = tuple({str(Path(module.__path__[0]).parent) for module in (tooltrue, tooltrue_toolbox)})
 """The folders of the packages that the supervisor imports: one where they are installed, two in a checkout."""

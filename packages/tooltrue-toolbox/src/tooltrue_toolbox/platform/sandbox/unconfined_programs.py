@@ -31,7 +31,7 @@ from tooltrue_toolbox.platform.sandbox.supervisor_link import Report, Supervisor
 __all__ = ["LIMITED_BY", "part_of", "run", "what_holds"]
 
 LIMITED_BY: LimitedBy | None = ENDED_BY
-"""What ends a program and bounds its use of the machine, since no mechanism confines it."""
+"""The mechanism that ends a program and bounds its use of the machine, since none confines it."""
 
 
 async def run(job: SandboxJob, tell: Callable[[int, bytes], None]) -> ProcessOutcome:

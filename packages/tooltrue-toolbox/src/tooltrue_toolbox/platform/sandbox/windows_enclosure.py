@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 ENDED_BY: LimitedBy = "job object"
-"""What ends the processes of a program."""
+"""The mechanism that ends the processes of a program."""
 
 _NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 _FIRST_ERROR_STATUS = 0xC0000000

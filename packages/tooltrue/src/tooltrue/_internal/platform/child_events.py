@@ -1,4 +1,4 @@
-"""What the owner of a started program is told."""
+"""The events of a started program that its owner is told."""
 
 from __future__ import annotations
 

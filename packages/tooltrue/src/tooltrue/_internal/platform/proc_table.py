@@ -1,4 +1,4 @@
-"""What Linux knows of processes: children, start times, environments and ends, read from /proc."""
+"""The processes of Linux: their children, start times, environments and ends, read from /proc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a system of POSIX without /proc knows of processes, as :mod:`proc_table` tells it on Linux. Owns psutil.
+"""The processes of a system of POSIX without /proc, as :mod:`proc_table` tells it on Linux. Owns psutil.
 
 A process whose parent has ended is nobody's descendant here: it is found by the environment that it was started with.
 """

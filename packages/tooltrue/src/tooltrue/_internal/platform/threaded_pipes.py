@@ -218,7 +218,7 @@ class _WriterThread:
         os.close(self._target)
 
     def _next(self) -> bytes:
-        """What is to be written next; empty at the end."""
+        """The bytes to be written next; empty at the end."""
         with self._changed:
             while not (self._backlog or self._is_closing or self.error):
                 self._changed.wait()
