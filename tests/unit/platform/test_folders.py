@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path, PureWindowsPath
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue._internal.platform import folders
+from tooltrue._internal.platform.environment import PASSED_ON
 from tooltrue._internal.platform.file_urls import (
     exact_path_from_url,
     path_from_url,
@@ -109,3 +111,11 @@ def test_the_log_of_a_server_is_a_file_on_every_system() -> None:
     assert plain == "notes.db"
     assert (device == "aux.db") is HAS_POSIX
     assert device.startswith("aux")
+
+
+def test_a_server_that_a_client_starts_keeps_its_state_in_the_same_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    assert passed_on["XDG_STATE_HOME"] == str(tmp_path)

@@ -9,14 +9,13 @@ from tooltrue._internal.platform.system import HAS_POSIX
 
 __all__ = ["PASSED_ON", "merged"]
 
-_EVERYWHERE = ("LANG", "LC_ALL", "PATH", "TERM", "TZ", "VIRTUAL_ENV")
+_EVERYWHERE = (
+    *("LANG", "LC_ALL", "PATH", "TERM", "TZ", "VIRTUAL_ENV"),
+    "XDG_STATE_HOME",  # so that a server of ours and `tooltrue approvals` use the same folder
+)
 
 if HAS_POSIX:
-    PASSED_ON: Final = (
-        *_EVERYWHERE,
-        *("HOME", "LOGNAME", "SHELL", "TMPDIR", "USER"),
-        "XDG_STATE_HOME",  # so that a server of ours and `tooltrue approvals` use the same folder
-    )
+    PASSED_ON: Final = (*_EVERYWHERE, "HOME", "LOGNAME", "SHELL", "TMPDIR", "USER")
 else:
     # Those that the SDKs of the protocol pass on, and those by which programs of Node and of Python find cmd.exe,
     # programs, and folders.
