@@ -417,10 +417,6 @@ else:
                 else:
                     self.processes[place] = self._worker()
 
-        def handle_hup(self) -> None:
-            """End them: a signal of this number is that of the console, and no request to restart."""
-            self.handle_break()
-
         def _worker(self) -> Process:
             worker = _ToldWorker(self.config, self.sockets)
             worker.start()
