@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tooltrue.client.question_limits import QuestionGate
 from tooltrue.client.wording import (
@@ -28,7 +28,7 @@ from tooltrue.wording import UNKNOWN_METHOD, Worded
 if TYPE_CHECKING:
     from tooltrue.protocol.schema import Schema
 
-__all__ = ["Answers", "Elicit", "Elicitation", "Reply", "Sample"]
+__all__ = ["Answerer", "Answers", "Elicit", "Elicitation", "Reply", "Sample"]
 
 
 _log = logging.getLogger("tooltrue")
@@ -55,6 +55,29 @@ Sampled: TypeAlias = Mapping[str, Json] | None
 """The model's answer, in the form of ``sampling/createMessage``; ``None`` if the person refuses to have it asked."""
 
 Sample: TypeAlias = Callable[[Mapping[str, Json]], "Sampled | Awaitable[Sampled]"]
+
+
+class Answerer(Protocol):
+    """Answers the questions of one server. ``gate`` counts them, and ``capabilities`` are declared to the server."""
+
+    @property
+    def gate(self) -> QuestionGate: ...
+
+    @property
+    def capabilities(self) -> dict[str, Json]: ...
+
+    def puts(self, method: Json) -> bool:
+        """Whether a request of this method is put to a person or to a model, so that it needs an open request of
+        ours."""
+        ...
+
+    def asking(self, methods: Iterable[Json]) -> AbstractContextManager[None]:
+        """Count requests of these methods as open within the context. Raises ``RpcError`` if they exceed the limits."""
+        ...
+
+    async def to(self, request: InputRequest) -> Json:
+        """Answer one question. Raises ``RpcError``, which the server gets."""
+        ...
 
 
 class Answers:

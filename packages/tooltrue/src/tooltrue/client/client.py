@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from tooltrue._internal.platform.command_lines import words_of
-from tooltrue.client.answers import Answers, Elicit, Sample
+from tooltrue.client.answers import Answerer, Answers, Elicit, Sample
 from tooltrue.client.cached_lists import Lists
 from tooltrue.client.call_results import Result, converted, result_of
 from tooltrue.client.connection import ClientConnection, ConnectionSettings
@@ -24,6 +24,7 @@ from tooltrue.client.eras import ServerFacts
 from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
+from tooltrue.client.relayed import RelayedRequest
 from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE, CLIENT_NOT_OPEN, CLIENT_TARGET_INVALID
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_array, is_finite, is_object
@@ -81,6 +82,8 @@ class Client:
     - ``roots``: the folders that the client offers.
     - ``questions``: limits on what a server may ask: :class:`tooltrue.QuestionLimits`, or the
       :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
+    - ``answers``: answers all questions in place of ``elicit``, ``sample`` and ``roots``, for a program that passes
+      them on (:class:`tooltrue.client.answers.Answerer`).
     - ``revision``: the protocol revision to speak. Without it, the revision is negotiated, and remembered for as long
       as the process lives.
     - ``transport``: that of a URL: ``"http"`` is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE. Without it the
@@ -107,6 +110,7 @@ class Client:
         sample: Sample | None = None,
         roots: Sequence[str | Path] | None = None,
         questions: QuestionLimits | QuestionGate | None = None,
+        answers: Answerer | None = None,
         revision: str | None = None,
         transport: Literal["http", "sse"] | None = None,
     ) -> None:
@@ -133,7 +137,8 @@ class Client:
         )
         self._timeout = timeout
         gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
-        self._answers = Answers(elicit, sample, roots, gate)
+        self._answers = answers or Answers(elicit, sample, roots, gate)
+        self._relayed: RelayedRequest | None = None
         callbacks = {
             "notifications/tools/list_changed": on_tools_changed,
             "notifications/resources/list_changed": on_resources_changed,
@@ -167,6 +172,14 @@ class Client:
         except asyncio.CancelledError:
             await asyncio.wait((closing,))
             raise
+
+    def relaying(self, request: RelayedRequest) -> Self:
+        """The same connection, for one request that is made for another client: :meth:`call_tool`,
+        :meth:`read_resource` and :meth:`get_prompt` raise ``InputRequested`` for a question of a stateless server, and
+        send the answers that ``request`` has."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _relayed=request)
+        return other
 
     @property
     def facts(self) -> ServerFacts:
@@ -279,7 +292,13 @@ class Client:
         era = self._connection.settled()
         headers = self._known_tools.headers(params["name"], arguments) if era.mirrors_parameters else None
         return self._connection.request(
-            "tools/call", params, timeout=timeout, total=total, progress=progress, headers=headers
+            "tools/call",
+            params,
+            timeout=timeout,
+            total=total,
+            progress=progress,
+            headers=headers,
+            relayed=self._relayed,
         )
 
     # --- resources and prompts ---------------------------------------------------------------------------------------
@@ -305,7 +324,7 @@ class Client:
 
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
         """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
-        result = await self._connection.request("resources/read", {"uri": uri})
+        result = await self._connection.request("resources/read", {"uri": uri}, relayed=self._relayed)
         contents = result.get("contents")
         parts: list[Any] = contents if is_array(contents) else []
         return [
@@ -329,7 +348,7 @@ class Client:
         there is no such prompt, or its arguments are wrong.
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
-        result = await self._connection.request("prompts/get", params)
+        result = await self._connection.request("prompts/get", params, relayed=self._relayed)
         prompt = converted(result, PromptResult, "prompts/get")
         messages = [
             PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))

@@ -94,7 +94,9 @@ class ServerConfig:
 
     ``only`` and ``without`` are patterns of tool names, ``rename`` gives tools other names. ``effects`` (effect →
     patterns) and ``hints`` (whether the server's own annotations are trusted) are the operator's decision, and exist in
-    TOML alone. ``target`` is for servers that come from no file: the object that a client connects to.
+    TOML alone. ``prefix`` of ``False`` gives tools and prompts their own names, without that of the server, and
+    ``shared`` gives all callers of a gateway one process or session; both are settings of a gateway. ``target`` is for
+    servers that come from no file: the object that a client connects to.
     """
 
     label: str
@@ -117,6 +119,8 @@ class ServerConfig:
     target: Any = field(default=None, repr=False)
     transport: Literal["sse"] | None = None
     revision: str | None = None
+    prefix: bool = True
+    shared: bool = False
     unsupported: ConfigurationError | None = None
 
 

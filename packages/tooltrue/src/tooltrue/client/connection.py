@@ -15,17 +15,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from tooltrue.client.answers import Answers
+from tooltrue.client.answers import Answerer
 from tooltrue.client.eras import Era, ServerFacts
 from tooltrue.client.negotiation import negotiate
 from tooltrue.client.notifications import LISTS, NotificationCallbacks, NotificationRouter, Progress, Updated
 from tooltrue.client.question_limits import ASKING
+from tooltrue.client.relayed import RelayedRequest, input_requested
 from tooltrue.client.remembered_revisions import REVISIONS
 from tooltrue.client.wording import (
     CLIENT_NOT_OPEN,
     FAILURE_WITH_SERVER_STDERR,
-    REASON_INPUT_REQUESTS_INVALID,
-    REASON_NOTHING_ASKED,
     SERVER_QUESTION_NOT_SUPPORTED,
     SUBSCRIPTION_NOT_OFFERED,
     TOO_MANY_INPUT_ROUNDS,
@@ -59,7 +58,6 @@ from tooltrue.protocol.types import Value, replaced
 from tooltrue.transport.carrier import TransportLink
 from tooltrue.transport.http_client import HttpStatus
 from tooltrue.transport.sse_client import SseLink
-from tooltrue.wording import Worded
 
 __all__ = ["ClientConnection", "ConnectionSettings"]
 
@@ -112,7 +110,7 @@ class Outgoing(Value, frozen=True):
 
     ``timeout`` limits the wait without a sign of life, in seconds (``None``: no limit), ``total`` the whole wait.
     ``token`` identifies its progress. ``headers`` are added to those of the protocol, on HTTP. ``on_sent`` is called
-    with the id, each time it is sent.
+    with the id, each time it is sent. ``relayed`` is the other client for which it is made.
     """
 
     method: str
@@ -122,13 +120,14 @@ class Outgoing(Value, frozen=True):
     token: Id | None = None
     headers: Mapping[str, str] = _NO_HEADERS
     on_sent: Callable[[Id], None] | None = None
+    relayed: RelayedRequest | None = None
 
 
 class ClientConnection:
     """From :meth:`open` to :meth:`close`."""
 
     def __init__(
-        self, link: TransportLink, answers: Answers, callbacks: NotificationCallbacks, settings: ConnectionSettings
+        self, link: TransportLink, answers: Answerer, callbacks: NotificationCallbacks, settings: ConnectionSettings
     ) -> None:
         self._link = link
         self._answers = answers
@@ -238,10 +237,12 @@ class ClientConnection:
         total: float | None = None,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
+        relayed: RelayedRequest | None = None,
     ) -> dict[str, Json]:
         """Return the complete result, after as many rounds of questions as it takes.
 
-        Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``. A request that is lost with its session is sent
+        Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``, and ``InputRequested`` for a question of a
+        stateless server if the request is ``relayed``. A request that is lost with its session is sent
         again in a new one if the server has not processed it, or if it is repeatable.
         """
         era = self.settled()
@@ -254,11 +255,14 @@ class ClientConnection:
             settings.total if total is None else total,
             token,
             headers or _NO_HEADERS,
+            relayed=relayed,
         )
         since = asyncio.get_running_loop().time()
         try:
             result = await self._safely(outgoing)
             if era.asks(result):
+                if relayed is not None:
+                    raise input_requested(result, method)
                 return await self._rounds(era, outgoing, result, since)
             return era.finished(result, method)
         finally:
@@ -286,19 +290,9 @@ class ClientConnection:
         """Return the answers that a result asks for, and its state, byte for byte, if it has one
         (basic/patterns/mrtr).
         """
-        requests, state = result.get("inputRequests"), result.get("requestState")
-        additions: dict[str, Json] = {}
-        if requests is not None:
-            if not is_object(requests) or not all(map(is_object, requests.values())):
-                raise InvalidAnswer.of(
-                    SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_INPUT_REQUESTS_INVALID, {})
-                )
-            additions["inputResponses"] = await self._input_responses(requests, method)
-        if state is not None:
-            additions["requestState"] = state
-        if not additions:
-            raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=Worded(REASON_NOTHING_ASKED, {}))
-        return additions
+        asked = input_requested(result, method)
+        responses = None if asked.requests is None else await self._input_responses(asked.requests, method)
+        return RelayedRequest({}, responses, asked.state).members
 
     async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
         with contextlib.ExitStack() as waiting:
@@ -376,7 +370,7 @@ class ClientConnection:
 
     def _send(self, era: Era | None, outgoing: Outgoing) -> Coroutine[Any, Any, Json]:
         """Send one request in the form of the era; the coroutine returns its result."""
-        params = outgoing.params if era is None else era.params(outgoing.params, outgoing.token)
+        params = outgoing.params if era is None else era.params(outgoing.params, outgoing.token, outgoing.relayed)
         if self._tracing is None:
             return self._exchange(era, outgoing, params)
         return self._traced(self._tracing, era, outgoing, params)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from tooltrue.client.relayed import RelayedRequest
 from tooltrue.client.wording import REASON_RESULT_NO_OBJECT, REASON_RESULT_TYPE_UNKNOWN
 from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, encode, is_object
@@ -43,9 +44,11 @@ class Era(Protocol):
     @property
     def revision(self) -> str: ...
 
-    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
-        """Return the parameters of a request with the additions of the era; ``token`` asks for progress. A ``_meta``
-        may be encoded already."""
+    def params(
+        self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None
+    ) -> dict[str, Json]:
+        """Return the parameters of a request with the additions of the era; ``token`` asks for progress. The
+        A ``_meta`` may be encoded already."""
         ...
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]: ...
@@ -100,13 +103,17 @@ class Modern:
     )  # the `_meta` of all requests that ask for no progress
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_facts", EncodedJson(encode(self._meta(None))))
+        object.__setattr__(self, "_facts", EncodedJson(encode(self._meta(None, self.capabilities))))
 
-    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
-        return {**params, "_meta": self._facts if token is None else self._meta(token)}
+    def params(
+        self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None
+    ) -> dict[str, Json]:
+        if relayed is not None:
+            return {**params, **relayed.members, "_meta": self._meta(token, relayed.capabilities)}
+        return {**params, "_meta": self._facts if token is None else self._meta(token, self.capabilities)}
 
-    def _meta(self, token: Id | None) -> dict[str, Json]:
-        meta = modern.request_meta(self.revision, CLIENT, self.capabilities)
+    def _meta(self, token: Id | None, capabilities: Mapping[str, Json]) -> dict[str, Json]:
+        meta = modern.request_meta(self.revision, CLIENT, capabilities)
         if token is not None:
             meta["progressToken"] = token
         if self.log_level is not None:
@@ -139,7 +146,9 @@ class Legacy:
     mirrors_parameters: bool = False
     sign_of_life: str = "ping"
 
-    def params(self, params: Mapping[str, Json], token: Id | None) -> dict[str, Json]:
+    def params(
+        self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None
+    ) -> dict[str, Json]:
         return dict(params) if token is None else {**params, "_meta": {"progressToken": token}}
 
     def headers(self, method: str, params: Mapping[str, Json]) -> dict[str, str]:

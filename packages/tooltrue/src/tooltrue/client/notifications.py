@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from tooltrue.client.answers import Answers
+from tooltrue.client.answers import Answerer
 from tooltrue.client.question_limits import TokenBucket
 from tooltrue.jsonrpc.messages import Id, Json, Notification, RpcRequest, encode, is_id, is_number, is_object
 from tooltrue.jsonrpc.peer import NotificationChannel, internal_error
@@ -127,7 +127,7 @@ class NotificationRouter:
 
     takes_batches = True
 
-    def __init__(self, calls: Calls, answers: Answers, callbacks: NotificationCallbacks) -> None:
+    def __init__(self, calls: Calls, answers: Answerer, callbacks: NotificationCallbacks) -> None:
         self._calls = calls
         self._answers = answers
         self._callbacks = callbacks
