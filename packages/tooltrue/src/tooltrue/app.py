@@ -127,7 +127,7 @@ class Server:
     - ``name``: the name that clients see. Audit records, approvals and the operator's file use it too.
     - ``version``: the version that clients see.
     - ``title``: the name that a person sees in a client, by default ``name``.
-    - ``instructions``: text about the server as a whole, for the model of a client.
+    - ``instructions``: text about the server as a whole, for the model of a client, or a function that returns it.
     - ``toolsets``: served beside the server's own tools. A ``Server`` among them is mounted, as by :meth:`mount`.
     - ``layers``: the author's own middleware, each a class or function that makes a layer of the provider below:
       innermost, or where :func:`tooltrue.placed` places it.
@@ -167,7 +167,7 @@ class Server:
         *others: Never,
         version: str = "0.0.0",
         title: str | None = None,
-        instructions: str | None = None,
+        instructions: str | Callable[[], str | None] | None = None,
         toolsets: Sequence[Source] = (),
         layers: Sequence[AuthorLayer] = (),
         limits: Limits | None = None,
@@ -229,7 +229,7 @@ class Server:
         self._facts = facts
         self._keys = keys
         self._info = Implementation(name=name, version=version, title=title)
-        self._instructions = instructions
+        self._instructions = instructions if callable(instructions) else lambda: instructions
         self._metrics = metrics
         self._routes: RouteTable | None = None
         if routes:

@@ -36,13 +36,26 @@ from tooltrue.wording import LANGUAGES
 __all__ = ["EXIT_CODES", "exit_code", "main"]
 
 _VERBS = (
-    *("approvals", "audit", "call", "chat", "connect", "dev", "inspect", "inventory", "keys", "list", "login"),
+    *(
+        "approvals",
+        "audit",
+        "call",
+        "chat",
+        "connect",
+        "dev",
+        "gateway",
+        "inspect",
+        "inventory",
+        "keys",
+        "list",
+        "login",
+    ),
     *("logout", "new", "pins", "policy", "serve", "test", "trust", "wrap"),
 )
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""
 
 _LISTING = "tooltrue.listing"
-_SERVE = ("serve", "wrap")
+_SERVE = ("gateway", "serve", "wrap")
 """Commands whose standard output carries the protocol: :mod:`tooltrue.transport.stdio` reserves it."""
 
 _SYNONYMS = {

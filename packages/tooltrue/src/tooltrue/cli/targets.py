@@ -45,7 +45,7 @@ from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, names_or_none
 if TYPE_CHECKING:
     from tooltrue.policy.config import OperatorConfig
 
-__all__ = ["Spec", "files_of", "is_ours", "load_server"]
+__all__ = ["Spec", "files_of", "is_ours", "load_server", "unconfirmed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,11 @@ def load_server(spec: Spec, text: str | None = None) -> Server:
     server = _load(spec, text)
     if spec.config is not None:
         server.configure(_read_config(*spec.config))
-    if spec.confirm:
-        return server
+    return server if spec.confirm else unconfirmed(server)
+
+
+def unconfirmed(server: Server) -> Server:
+    """The server with ``--no-confirm``: no effect alone is a reason for a question."""
     return server.with_guard("--no-confirm", confirm=replaced(server.settings.confirm, effects=Confirm.never().effects))
 
 

@@ -27,7 +27,7 @@ from tooltrue.protocol.characters import may_hide
 from tooltrue.protocol.letters import LOOK_LATIN, latin, script, unmarked
 from tooltrue.wording import Worded
 
-__all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks"]
+__all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks", "plain_alias"]
 
 MAX_NAME: Final = 64
 RESERVED: Final = frozenset(
@@ -101,6 +101,12 @@ def alias(mark: str, name: str) -> str:
     if candidate == f"{mark}_{name}" and len(candidate) <= MAX_NAME and not _is_reserved(candidate):
         return candidate
     return f"{candidate[: MAX_NAME - 9]}-{_digest(name)[:8]}"
+
+
+def plain_alias(mark: str, name: str) -> str:
+    """The name itself if it may be a name here, else :func:`alias`."""
+    is_usable = _ALIAS.fullmatch(name) and len(name) <= MAX_NAME and not _is_reserved(name)
+    return name if is_usable else alias(mark, name)
 
 
 def check_alias(name: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
-from tooltrue.host.aliases import alias
+from tooltrue.host.aliases import alias, plain_alias
 from tooltrue.host.inspection import QuarantinedDefinition
 from tooltrue.host.remote import Remote
 from tooltrue.host.wording import HOST_NAME_TAKEN, RESOURCE_OF_SEVERAL_SERVERS
@@ -46,14 +46,19 @@ T = TypeVar("T")
 
 
 class CataloguePart(Value, frozen=True):
-    """A server's place in the catalogue: its mark, and the names that the operator gives to some of its tools."""
+    """A server's place in the catalogue: its mark, and the names that the operator gives to some of its tools. Without
+    ``prefix``, other names stay as they are."""
 
     remote: Remote
     mark: str
     rename: Mapping[str, str] = {}
+    prefix: bool = True
 
     def called(self, name: str) -> str:
-        return self.rename.get(name) or alias(self.mark, name)
+        return self.rename.get(name) or self.prompt_called(name)
+
+    def prompt_called(self, name: str) -> str:
+        return alias(self.mark, name) if self.prefix else plain_alias(self.mark, name)
 
 
 class CatalogueRow(Value, frozen=True):
@@ -147,7 +152,7 @@ class Catalogue:
         table: dict[str, _PromptRow] = {}
         for part in self._parts:
             for prompt in part.remote.prompts:
-                name = alias(part.mark, prompt.name)
+                name = part.prompt_called(prompt.name)
                 if name in table:
                     problem = DefinitionError.of(HOST_NAME_TAKEN, name=name, other=table[name].part.remote.server)
                     aside.append(QuarantinedDefinition(part.remote.server, "prompt", prompt.name, problem))

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
-from tooltrue.client.answers import Elicitation, Reply, Sample
+from tooltrue.client.answers import Answerer, Elicitation, Reply, Sample
 from tooltrue.client.client import Client, Progress, Result, Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig, read_config
+from tooltrue.client.notifications import Log as OnLog
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.contract.neighbours import Neighbours
-from tooltrue.errors import ConfigurationError, ToolError, TooltrueError
+from tooltrue.errors import ConfigurationError, ConnectionLost, ToolError, TooltrueError
 from tooltrue.host.admission import Judge, scanned
 from tooltrue.host.aliases import check_alias, marks
 from tooltrue.host.approval_prompts import ApprovalPrompter
@@ -34,7 +35,13 @@ from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
-from tooltrue.host.wording import HOST_EFFECT_UNKNOWN, HOST_LAYERS_REPLACED, HOST_RENAME_COLLISION
+from tooltrue.host.upstream_calls import Relay, ServerRelay
+from tooltrue.host.wording import (
+    HOST_EFFECT_UNKNOWN,
+    HOST_LAYERS_REPLACED,
+    HOST_RENAME_COLLISION,
+    HOST_SERVER_START_TIMEOUT,
+)
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import read_operator_config
@@ -65,7 +72,7 @@ from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 if TYPE_CHECKING:  # few hosts have layers of their own
     from tooltrue.policy.placing import AuthorLayer
 
-__all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus"]
+__all__ = ["Announcement", "Elicit", "Guarding", "Host", "ServerStatus", "config_of"]
 
 Elicit: TypeAlias = Callable[[str, Elicitation], "Reply | Awaitable[Reply]"]
 """Answers a server's question to the person. Called with the server's label and the question."""
@@ -131,6 +138,8 @@ class Host:
     - ``facts``: the state of the layers, such as counts and approvals; by default in memory.
     - ``patience``: time limits and back-off for starting servers.
     - ``launches``: the store of approved commands.
+    - ``relay``: makes the relays of a gateway, which pass operations, questions and log messages on for its callers;
+      ``elicit``, ``sample`` and ``heard`` are not used then.
     """
 
     def __init__(
@@ -156,8 +165,9 @@ class Host:
         facts: Facts | None = None,
         patience: Patience | None = None,
         launches: Launches | None = None,
+        relay: Relay | None = None,
     ) -> None:
-        self.config = servers if isinstance(servers, HostConfig) else _config_of(servers)
+        self.config = servers if isinstance(servers, HostConfig) else config_of(servers)
         self.patience = patience or Patience()
         self._approve_launch = approve_launch
         self._ask_input = ask_input
@@ -167,13 +177,14 @@ class Host:
         self._questions = questions or QuestionLimits()
         self._on_log = heard
         self._launches = launches or Launches()
+        self._relay = relay
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
         self._pins: dict[str, Pin] = {}
-        if pins is not False and isinstance(servers, HostConfig):
+        self._is_of_a_file = bool(self.config.name)
+        if pins is not False and self._is_of_a_file:
             store = Pins() if pins is True else pins
-            self._pins = {one.label: store.of(servers.name, one) for one in servers.servers}
-        self._is_of_a_file = isinstance(servers, HostConfig)
+            self._pins = {one.label: store.of(self.config.name, one) for one in self.config.servers}
         self._queues: set[asyncio.Queue[Announcement]] = set()
         self._stack = AsyncExitStack()
 
@@ -181,7 +192,7 @@ class Host:
         self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
         self.catalogue = Catalogue(
             [
-                CataloguePart(self._lives[one.label].remote, named[one.label], dict(one.rename))
+                CataloguePart(self._lives[one.label].remote, named[one.label], dict(one.rename), one.prefix)
                 for one in self.config.servers
             ]
         )
@@ -209,6 +220,7 @@ class Host:
 
     def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
         _check_renamed(one)
+        relay = None if self._relay is None else self._relay(one, partial(self._open_another, one))
         remote = Remote(
             one.label,
             instance=instance_of(self.config.name, one),
@@ -217,9 +229,10 @@ class Host:
             seconds=one.seconds,
             judge=self._pins[one.label].judge if one.label in self._pins else judge,
             neighbours=partial(self._neighbours, one.label),
+            calls=relay,
         )
         patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
-        life = Life(remote, self._connecting(one), patience, self._announce_state)
+        life = Life(remote, self._connecting(one, relay), patience, self._announce_state)
         remote.trouble = life.doubt
         return life
 
@@ -250,6 +263,7 @@ class Host:
         loop = asyncio.get_running_loop()
         enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
         for life in self._lives.values():
+            life.settled.clear()
             life.state = "starting" if life in enabled else "disabled"
         tasks = [loop.create_task(life.run(), name=f"server {life.name}") for life in enabled]
         try:
@@ -279,10 +293,11 @@ class Host:
         tools = {name: [tool.name for tool in life.remote.tools] for name, life in self._lives.items() if name != label}
         return Neighbours(tools, frozenset(labels[labels.index(label) :]))
 
-    def _connecting(self, one: ServerConfig) -> Callable[[Wake], Awaitable[Client]]:
+    def _connecting(self, one: ServerConfig, relay: ServerRelay | None) -> Callable[[Wake], Awaitable[Client]]:
         # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
-        listening = None if self._on_log is None else LogForwarder(one.label, self._on_log)
+        listening: OnLog | None = None if self._on_log is None else LogForwarder(one.label, self._on_log)
+        answers = None if relay is None else relay.answers
 
         async def connect(wake: Wake) -> Client:
             target, settings = await self._reached(one)
@@ -294,7 +309,8 @@ class Host:
                 on_resources_changed=wake.changed,
                 on_prompts_changed=wake.changed,
                 on_lost=wake.was_lost,
-                on_log=listening,
+                on_log=listening if relay is None else relay.on_log,
+                answers=answers,
                 elicit=None if elicit is None else partial(elicit, one.label),
                 sample=self._sample,
                 roots=self._roots,
@@ -304,10 +320,24 @@ class Host:
 
         return connect
 
+    async def _open_another(
+        self, one: ServerConfig, answers: Answerer, on_log: OnLog, on_lost: Callable[[Exception], None]
+    ) -> Client:
+        """Open a connection beside that of the definitions, for a caller of a gateway."""
+        target, settings = await self._reached(one)
+        timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)
+        client = Client(target, timeout=timeout, answers=answers, on_log=on_log, on_lost=on_lost, **settings)
+        seconds = self.patience.start if one.start_seconds is None else one.start_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await client.__aenter__()
+        except TimeoutError:
+            raise ConnectionLost.of(HOST_SERVER_START_TIMEOUT, server=one.label, seconds=seconds) from None
+
     async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
         """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
         if one.target is not None:
-            return one.target, {}
+            return one.target, {"revision": one.revision}
         async with self._at_person:
             return await connect(
                 one,
@@ -519,7 +549,8 @@ def _settings(
     return replaced(guard, audit=guard.audit.at(guard.server)), hosting
 
 
-def _config_of(servers: Mapping[str, ServerConfig | Target]) -> HostConfig:
+def config_of(servers: Mapping[str, ServerConfig | Target]) -> HostConfig:
+    """The configuration of servers that come from no file."""
     every = tuple(
         one if isinstance(one, ServerConfig) else ServerConfig(label, label, hints=_is_here(one), target=one)
         for label, one in servers.items()

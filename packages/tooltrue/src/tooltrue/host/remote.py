@@ -33,6 +33,7 @@ from tooltrue.host.inspection import (
     SuspiciousDefinition,
     published,
 )
+from tooltrue.host.upstream_calls import DirectCalls, UpstreamCalls
 from tooltrue.host.wording import (
     HOST_SERVER_UNAVAILABLE,
     REMOTE_CALL_CONNECTION_LOST,
@@ -52,6 +53,7 @@ from tooltrue.protocol.types import (
     CallToolResult,
     Completion,
     EmbeddedResource,
+    InputRequiredResult,
     PromptOutcome,
     ReadOutcome,
     ReadResourceResult,
@@ -61,7 +63,6 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.protocol.uris import Template
 from tooltrue.tools.content import failed
-from tooltrue.tools.null import SILENT
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
@@ -72,6 +73,7 @@ from tooltrue.tools.vocabulary import (
     PromptGet,
     ProviderChange,
     RequestContext,
+    ResourceFollow,
     ResourceRead,
     Tool,
     ToolCall,
@@ -93,7 +95,8 @@ class Remote:
 
     ``attach`` gives it a connection, ``detach`` takes it away, ``refresh`` fetches and inspects everything again,
     ``inspect_again`` inspects the known definitions against the current tools of its neighbours. ``trouble`` is called
-    when a call finds the connection broken. ``suspicions`` are the findings in definitions that are listed
+    when a call finds the connection broken. ``calls`` sends the operations to the server, by default over that
+    connection. ``suspicions`` are the findings in definitions that are listed
     nevertheless.
     """
 
@@ -108,6 +111,7 @@ class Remote:
         judge: Judge = scanned,
         neighbours: Callable[[], Neighbours] = lambda: NOBODY,
         trouble: Callable[[], None] = lambda: None,
+        calls: UpstreamCalls | None = None,
     ) -> None:
         self.server = server
         self.quarantined: tuple[QuarantinedDefinition, ...] = ()
@@ -118,6 +122,7 @@ class Remote:
         self._seconds = seconds
         self._neighbours = neighbours
         self.trouble = trouble
+        self._calls = calls or DirectCalls()
         self._client: Client | None = None
         self._why_not: Exception = TransportError.of(CONNECTION_CLOSED)
         self._published: PublishedDefinitions | None = None
@@ -244,10 +249,9 @@ class Remote:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
         client = self._here()
         arguments = check_arguments(call.tool or tool, call.arguments)
-        progress = None if call.context.channel is SILENT else call.context.channel.progress
         name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
         try:
-            return _outcome(await client.call_tool(call.name, arguments, timeout=self._seconds, progress=progress))
+            return _outcome(await self._calls.call_tool(client, call, arguments, self._seconds))
         except RpcError as error:
             return failed(
                 ToolError.of(REMOTE_TOOL_REFUSED, server=self.server, tool=name, said=_refusal_text(error)).say()
@@ -306,17 +310,22 @@ class Remote:
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         await self.find_entries(request)
-        return await self._asking("resources/read", _read(self._here(), request.uri))
+        if isinstance(request, ResourceFollow):
+            await self._asking("resources/subscribe", self._calls.follow(self._here(), request, self._updated))
+            return ReadResourceResult([])
+        return await self._asking("resources/read", self._calls.read_resource(self._here(), request))
+
+    def _updated(self, uri: str) -> None:
+        self._announce(ProviderChange("resource", uri))
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)
-        return await self._asking("prompts/get", self._here().get_prompt(get.name, get.arguments))
+        return await self._asking("prompts/get", self._calls.get_prompt(self._here(), get))
 
     async def complete(self, get: CompletionGet) -> Completion:
         (entry, *_) = await self.find_entries(get)
         assert isinstance(entry, wire.Prompt | wire.ResourceTemplate)
-        answer = self._here().complete(entry, get.argument, get.value, get.arguments)
-        return await self._asking("completion/complete", answer)
+        return await self._asking("completion/complete", self._calls.complete(self._here(), entry, get))
 
     async def _asking(self, method: str, answer: Any) -> Any:
         try:
@@ -338,10 +347,6 @@ class Remote:
             raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=self._seconds) from None
 
 
-async def _read(client: Client, uri: str) -> ReadResourceResult:
-    return ReadResourceResult(list(await client.read_resource(uri)))
-
-
 _MOST_WORDS = 1_000
 
 
@@ -354,7 +359,9 @@ def _refusal_text(error: RpcError) -> str:
     return f"{_plain_text(error)} ({error.number})"
 
 
-def _outcome(result: Result) -> CallToolResult:
+def _outcome(result: Result | InputRequiredResult) -> ToolOutcome:
+    if isinstance(result, InputRequiredResult):
+        return result
     meta = result.raw.get("_meta")
     content = [_block(block) for block in result.content]
     return CallToolResult(content, result.structured, result.is_error, meta if is_object(meta) else None)

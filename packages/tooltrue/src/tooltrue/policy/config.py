@@ -50,11 +50,18 @@ __all__ = ["TABLES", "ConfigTable", "OperatorConfig", "examine", "read_operator_
 
 class ConfigTable(NamedTuple):
     """A table of the file: the JSON Schemas of its keys, and a function from its values and the current :class:`Guard`
-    to the settings to change. ``required`` are the keys that it must have."""
+    to the settings to change. ``required`` are the keys that it must have. With ``by_name`` it is a table of such
+    tables, by names that the operator chooses."""
 
     keys: Mapping[str, Any]
     settings: Callable[[Mapping[str, Any], Guard], Mapping[str, Any]]
     required: tuple[str, ...] = ()
+    by_name: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        keys = _closed(self.keys, *self.required)
+        return {"type": "object", "additionalProperties": keys} if self.by_name else keys
 
 
 def _limits(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
@@ -100,12 +107,18 @@ def _host_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, An
     return {}
 
 
+def _gateway_settings(settings: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
+    """Ignore a table that only a gateway uses (:mod:`tooltrue.gateway.settings`)."""
+    return {}
+
+
 _SCOPES: Final = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
 _TEXT: Final = {"type": "string", "minLength": 1}
 _EFFECT: Final = {"enum": list(EFFECTS)}
 _NUMBER: Final = {"type": "number", "exclusiveMinimum": 0}
 _COUNT: Final = {"type": "integer", "minimum": 1}
+_FLAG: Final = {"type": "boolean"}
 _PACE: Final = {
     "type": "object",
     "properties": {"per_second": _NUMBER, "burst": _COUNT},
@@ -137,7 +150,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
     "concurrency": ConfigTable({"tool": _COUNT, "caller": _COUNT, "server": _COUNT, "seconds": _NUMBER}, _concurrency),
     "abuse": ConfigTable({"pause": _NUMBER, "longest": _NUMBER}, _abuse),
     "audit": ConfigTable(
-        {"on": {"type": "boolean"}, "to": _TEXT, "seal": _TEXT, "on_failure": {"enum": list(get_args(OnFailure))}},
+        {"on": _FLAG, "to": _TEXT, "seal": _TEXT, "on_failure": {"enum": list(get_args(OnFailure))}},
         _audit,
     ),
     "confirm": ConfigTable(
@@ -171,6 +184,8 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
         _host_settings,
     ),
+    "servers": ConfigTable({"shared": _FLAG, "prefix": _FLAG}, _gateway_settings, by_name=True),
+    "gateway": ConfigTable({"per_caller": _COUNT, "in_all": _COUNT, "idle_seconds": _NUMBER}, _gateway_settings),
 }
 """All tables except the rules."""
 
@@ -195,7 +210,7 @@ def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 def _schema() -> Schema:
     rules = {"type": "array", "items": _closed(_RULE, "then"), "minItems": 1}
-    tables = {name: _closed(table.keys, *table.required) for name, table in TABLES.items()}
+    tables = {name: table.schema for name, table in TABLES.items()}
     return compile_schema(_closed({"rules": rules, **tables}))
 
 

@@ -107,7 +107,7 @@ class LegacyHandler:
         params = convert(request.params, legacy.InitializeParams, request.method)
         revision = versions.agree(params.protocolVersion)
         served = self._served
-        answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions)
+        answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions())
         understood = self._projections[revision.name].understood(params.capabilities)
         return LegacySession(revision, understood, follows=Followed()), answer
 

@@ -94,8 +94,8 @@ class ModernHandler:
             "ttlMs": served.list_ttl_ms,
             "cacheScope": "public",
         }
-        if served.instructions:
-            members["instructions"] = served.instructions
+        if instructions := served.instructions():
+            members["instructions"] = instructions
         return self._results.members(members)
 
     async def _list(self, listing: Listing, params: modern.ListParams, request: _ModernRequest) -> bytes:

@@ -60,7 +60,7 @@ class ServedProvider(Value, frozen=True):
     provider: Provider
     sealer: Sealer
     facts: Facts
-    instructions: str | None = None
+    instructions: Callable[[], str | None] = lambda: None
     page_size: int = 1000
     list_ttl_ms: int = 60_000
     read_ttl_ms: int = 0

@@ -1,0 +1,66 @@
+"""``tooltrue gateway``: the servers of a file behind one guard, for any client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tooltrue.app import Server
+from tooltrue.cli import http_options
+from tooltrue.cli.printing import own_output, tell
+from tooltrue.cli.targets import unconfirmed
+from tooltrue.cli.usage import Verb
+from tooltrue.client.config import read_config
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.config import read_operator_config
+from tooltrue.protocol.types import Value
+
+__all__ = ["command"]
+
+
+class _GatewaySpec(Value, frozen=True):
+    """The words of the command line; each worker makes its own gateway of them."""
+
+    file: str
+    config: str | None
+    confirm: bool
+    is_for_one: bool
+
+    def load(self) -> Server:
+        operator = None if self.config is None else read_operator_config(self.config)
+        gateway = Gateway(read_config(self.file), operator=operator, is_for_one=self.is_for_one)
+        return gateway if self.confirm else unconfirmed(gateway)
+
+
+@click.command(
+    "gateway",
+    cls=Verb,
+    example="tooltrue gateway servers.json --config tooltrue.toml",
+    short_help="Put a guard between servers and clients.",
+)
+@click.argument("file")
+@click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
+@http_options.options
+def command(file: str, config: str | None, **options: Any) -> None:
+    """Serve the tools, resources and prompts of all servers of FILE as one server, through the layers of the guard.
+
+    FILE is the list of servers of any client, such as mcp.json. A server whose command no person has approved is not
+    started: see tooltrue trust.
+    """
+    settings, log_format = http_options.http_settings(options), options["log_format"]
+    spec = _GatewaySpec(file, config, not options["no_confirm"], settings is None)
+    for note in read_config(file).notes:
+        tell(note.say(), fg="yellow", err=True)
+    if settings is not None:
+        from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
+
+        serve_http(spec.load, settings, file, log_format)
+        return
+    if log_format != "text":
+        from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
+
+        begin(log_format)
+    with own_output():
+        gateway = spec.load()
+    gateway.run()

@@ -1,0 +1,164 @@
+"""The connections of callers to one server: each caller has its own, so that no session is shared."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from tooltrue.client.client import Client
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
+from tooltrue.errors import ToolError
+from tooltrue.gateway.operations import RelayAnswers
+from tooltrue.gateway.wording import TOO_MANY_CALLER_CONNECTIONS
+from tooltrue.host.upstream_calls import OpenConnection
+from tooltrue.jsonrpc.messages import Json, canonical
+from tooltrue.protocol.types import Value
+from tooltrue.tools.vocabulary import RequestContext
+
+__all__ = ["CallerConnection", "CallerConnections", "ConnectionBounds"]
+
+
+class ConnectionBounds(Value, frozen=True):
+    """Limits on the connections to one server, each of which may be a process. One that is not used for
+    ``idle_seconds`` ends. ``per_caller`` and ``in_all`` limit how many there are at once."""
+
+    per_caller: int = 4
+    in_all: int = 100
+    idle_seconds: float = 600.0
+
+
+@dataclass(eq=False)
+class CallerConnection:
+    """A connection, and the answers to the questions that come over it."""
+
+    answers: RelayAnswers
+    client: Client | None = None
+    users: int = 0
+    opening: asyncio.Task[Client] | None = None
+    idle: asyncio.TimerHandle | None = None
+    followed: set[str] = field(default_factory=set[str])
+
+
+_Key: TypeAlias = tuple[str, bytes]
+_MOST_GATES: Final = 1_000
+"""The counts of questions that outlive the connections of their callers, so that a server gains none by ending one."""
+
+
+class CallerConnections:
+    """The connections to the server ``label``, by caller and by the capabilities of its client: a session-based server
+    learns those once, when the session begins.
+    """
+
+    def __init__(self, label: str, open_connection: OpenConnection, bounds: ConnectionBounds) -> None:
+        self._label = label
+        self._open_connection = open_connection
+        self._bounds = bounds
+        self._connections: dict[_Key, CallerConnection] = {}
+        self._gates: dict[str, QuestionGate] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
+        """The connection of a caller, opened if there is none, for the length of one operation. Raises ``ToolError`` if
+        there are too many, ``ConnectionLost`` if it cannot be opened."""
+        key = (context.principal.id, canonical(_known(context.capabilities)))
+        connection = self._connections.get(key)
+        if connection is None:
+            connection = self._add(key, context.capabilities)
+        connection.users += 1
+        if connection.idle is not None:
+            connection.idle.cancel()
+            connection.idle = None
+        try:
+            if connection.client is None:
+                connection.client = await self._opened(key, connection)
+            yield connection
+        finally:
+            connection.users -= 1
+            if not connection.users and self._connections.get(key) is connection:
+                loop = asyncio.get_running_loop()
+                connection.idle = loop.call_later(self._bounds.idle_seconds, self._drop, key, connection)
+
+    def _add(self, key: _Key, capabilities: Mapping[str, Json]) -> CallerConnection:
+        own = [one for one in self._connections if one[0] == key[0]]
+        if len(own) >= self._bounds.per_caller:
+            self._make_room(own)
+        if len(self._connections) >= self._bounds.in_all:
+            self._make_room(list(self._connections))
+        gate = self._gates.pop(key[0], None) or QuestionGate(QuestionLimits(), self._label)
+        self._gates[key[0]] = gate  # the newest is the last
+        while len(self._gates) > max(_MOST_GATES, len(self._connections) + 1):
+            del self._gates[next(iter(self._gates))]
+        connection = self._connections[key] = CallerConnection(RelayAnswers(gate, _known(capabilities)))
+        return connection
+
+    def _make_room(self, keys: list[_Key]) -> None:
+        """Drop the connection that has been idle the longest. Raises ``ToolError`` if all are in use."""
+        idle = [(self._connections[key].idle, key) for key in keys]
+        waiting = sorted((handle.when(), key) for handle, key in idle if handle is not None)
+        if not waiting:
+            raise ToolError.of(TOO_MANY_CALLER_CONNECTIONS, server=self._label, limit=len(keys))
+        self._drop(waiting[0][1], self._connections[waiting[0][1]])
+
+    async def _opened(self, key: _Key, connection: CallerConnection) -> Client:
+        """Open the client, once for all that wait for it. A caller that gives up does not disturb the others."""
+        if connection.opening is None:
+            # In a context of its own: messages of the server belong to no operation yet.
+            connection.opening = asyncio.get_running_loop().create_task(
+                self._open(key, connection), context=contextvars.Context()
+            )
+        return await asyncio.shield(connection.opening)
+
+    async def _open(self, key: _Key, connection: CallerConnection) -> Client:
+        def lost(error: Exception) -> None:
+            self._drop(key, connection)
+
+        try:
+            return await self._open_connection(connection.answers, connection.answers.on_log, lost)
+        except BaseException:
+            self._forget(key, connection)
+            raise
+
+    def _forget(self, key: _Key, connection: CallerConnection) -> None:
+        if self._connections.get(key) is connection:
+            del self._connections[key]
+        if connection.idle is not None:
+            connection.idle.cancel()
+
+    def _drop(self, key: _Key, connection: CallerConnection) -> None:
+        """End a connection; the next operation of its caller opens another."""
+        self._forget(key, connection)
+        task = asyncio.get_running_loop().create_task(_close(connection))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    @property
+    def count(self) -> int:
+        return len(self._connections)
+
+    async def close(self) -> None:
+        """End all connections, and return once they have ended."""
+        for key, connection in tuple(self._connections.items()):
+            self._drop(key, connection)
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+
+async def _close(connection: CallerConnection) -> None:
+    if (opening := connection.opening) is not None and not opening.done():
+        opening.cancel()
+        await asyncio.wait((opening,))
+    if connection.client is not None:
+        await connection.client.close()
+
+
+_NAMES: Final = ("elicitation", "sampling", "roots")
+
+
+def _known(capabilities: Mapping[str, Json]) -> dict[str, Json]:
+    """The capabilities that concern questions."""
+    return {name: capabilities[name] for name in _NAMES if name in capabilities}

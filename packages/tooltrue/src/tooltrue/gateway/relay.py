@@ -1,0 +1,181 @@
+"""Sends the operations of callers to one server, each over a connection of its caller, and passes questions back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+from tooltrue.client.client import Client, Result
+from tooltrue.client.config import ServerConfig
+from tooltrue.client.notifications import LogMessage
+from tooltrue.client.question_limits import QuestionGate
+from tooltrue.client.relayed import InputRequested, RelayedRequest
+from tooltrue.errors import InvalidAnswer, RpcError, fact_of
+from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
+from tooltrue.gateway.held_operations import HeldOperations
+from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.host.upstream_calls import OpenConnection
+from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
+from tooltrue.protocol import versions
+from tooltrue.protocol.types import (
+    Completion,
+    InputRequiredResult,
+    Prompt,
+    PromptResult,
+    ReadResourceResult,
+    ResourceTemplate,
+)
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceFollow, ResourceRead, ToolCall
+
+__all__ = ["CallerRelay"]
+
+T = TypeVar("T")
+
+_HELD, _STATE = "held:", "state:"
+"""How a ``requestState`` begins: the name of a held operation, or the state of a stateless server."""
+
+
+class CallerRelay:
+    """The relay of one server.
+
+    A stateless server over HTTP keeps nothing of a caller between two requests, so all callers use the connection of
+    its definitions. With any other server each caller has a connection of its own; a server that is started as a
+    program is one process for each caller. With ``is_shared``, all use the first connection in any case.
+    """
+
+    def __init__(
+        self,
+        one: ServerConfig,
+        open_connection: OpenConnection,
+        held: HeldOperations,
+        bounds: ConnectionBounds,
+        *,
+        is_shared: bool,
+    ) -> None:
+        self._is_program = one.command is not None
+        self._is_shared = is_shared
+        self._held = held
+        self.callers = CallerConnections(one.label, open_connection, bounds)
+        self.answers = RelayAnswers(QuestionGate(server=one.label))
+        self._common = CallerConnection(self.answers)
+
+    def on_log(self, message: LogMessage) -> None:
+        """Pass on a log message that came over the connection of the definitions."""
+        self.answers.on_log(message)
+
+    def _common_of(self, client: Client) -> CallerConnection | None:
+        """The connection that all callers use, if they do."""
+        if not (self._is_shared or (_is_stateless(client) and not self._is_program)):
+            return None
+        if self._common.client is not client:
+            self._common = CallerConnection(self.answers, client)
+        return self._common
+
+    def _connection(self, client: Client, context: RequestContext) -> AbstractAsyncContextManager[CallerConnection]:
+        common = self._common_of(client)
+        return self.callers.of(context) if common is None else contextlib.nullcontext(common)
+
+    # --- operations ---------------------------------------------------------------------------------------------------
+
+    async def call_tool(
+        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+    ) -> Result | InputRequiredResult:
+        def send(one: Client, operation: CallerOperation) -> Awaitable[Result]:
+            progress = None if call.context.channel is SILENT else operation.progress
+            return one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+
+        return await self._run(client, call.context, "tools/call", send)
+
+    async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult | InputRequiredResult:
+        async def send(one: Client, operation: CallerOperation) -> ReadResourceResult:
+            return ReadResourceResult(list(await one.read_resource(request.uri)))
+
+        return await self._run(client, request.context, "resources/read", send)
+
+    async def get_prompt(self, client: Client, get: PromptGet) -> PromptResult | InputRequiredResult:
+        def send(one: Client, operation: CallerOperation) -> Awaitable[PromptResult]:
+            return one.get_prompt(get.name, get.arguments)
+
+        return await self._run(client, get.context, "prompts/get", send)
+
+    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
+        async with self._connection(client, get.context) as connection:
+            return await _client_of(connection).complete(entry, get.argument, get.value, get.arguments)
+
+    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
+        async with self._connection(client, request.context) as connection:
+            if request.uri not in connection.followed:
+                await _client_of(connection).subscribe(request.uri, updated)
+                connection.followed.add(request.uri)
+
+    async def _run(
+        self,
+        client: Client,
+        context: RequestContext,
+        method: str,
+        send: Callable[[Client, CallerOperation], Awaitable[T]],
+    ) -> T | InputRequiredResult:
+        """Run one round of an operation: until its result, or until the server asks."""
+        own = None if context.rounds is None else context.rounds.own
+        if own is not None and own.startswith(_HELD):
+            return await self._until_asked(self._held.resume(own.removeprefix(_HELD), context))
+        operation = CallerOperation(context)
+
+        async def work() -> T | InputRequiredResult:
+            async with self._connection(client, context) as connection:
+                with connection.answers.running(operation):
+                    one = _client_of(connection)
+                    if _is_stateless(one):
+                        return await _stateless(one, connection.answers, operation, method, send)
+                    return await send(one, operation)
+
+        if self._common_of(client) is not None and _is_stateless(client):
+            with operation.current():  # it ends with this round, and needs no task of its own
+                return await work()
+        operation.begin(work)
+        return await self._until_asked(operation)
+
+    async def _until_asked(self, operation: CallerOperation) -> Any:
+        if questions := await operation.until_asked():
+            return InputRequiredResult(dict(questions), requestState=_HELD + self._held.hold(operation))
+        return operation.result()
+
+
+async def _stateless(
+    one: Client,
+    answers: RelayAnswers,
+    operation: CallerOperation,
+    method: str,
+    send: Callable[[Client, CallerOperation], Awaitable[T]],
+) -> T | InputRequiredResult:
+    """Run one round at a stateless server, whose questions and state its caller gets."""
+    rounds = operation.context.rounds
+    own = None if rounds is None else rounds.own
+    state = own.removeprefix(_STATE) if own is not None and own.startswith(_STATE) else None
+    responses = rounds.responses if rounds is not None and rounds.responses else None
+    relayed = RelayedRequest(operation.context.capabilities, responses, state)
+    try:
+        return await send(one.relaying(relayed), operation)
+    except InputRequested as asked:
+        try:
+            questions = {key: answers.checked(request) for key, request in (asked.requests or {}).items()}
+            with answers.asking(request["method"] for request in questions.values()):
+                pass  # counted; an answer comes with the next request
+        except RpcError as error:
+            raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=fact_of(error)) from None
+        return InputRequiredResult(
+            None if asked.requests is None else questions,
+            requestState=None if asked.state is None else _STATE + asked.state,
+        )
+
+
+def _is_stateless(client: Client) -> bool:
+    return client.facts.revision in versions.MODERN
+
+
+def _client_of(connection: CallerConnection) -> Client:
+    assert connection.client is not None  # it is open while it is used
+    return connection.client

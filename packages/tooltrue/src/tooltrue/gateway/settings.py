@@ -1,0 +1,36 @@
+"""The settings of a gateway in the operator's file: ``[gateway]``, and ``[servers.NAME]`` for each of its servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tooltrue.client.config import HostConfig
+from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.callers import ConnectionBounds
+from tooltrue.gateway.wording import GATEWAY_SERVER_UNKNOWN
+from tooltrue.policy.config import OperatorConfig
+from tooltrue.spelling import closest
+
+__all__ = ["bounds_of", "with_settings"]
+
+
+def bounds_of(operator: OperatorConfig | None) -> ConnectionBounds:
+    return ConnectionBounds(**({} if operator is None else operator.tables.get("gateway", {})))
+
+
+def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostConfig:
+    """Apply ``[servers.NAME]``. Raises ``ConfigurationError`` for a name that is no server of ``config``."""
+    tables: Mapping[str, Mapping[str, Any]] = {} if operator is None else operator.tables.get("servers", {})
+    labels = [one.label for one in config.servers]
+    for name in tables:
+        if operator is not None and name not in labels:
+            raise ConfigurationError.of(
+                GATEWAY_SERVER_UNKNOWN,
+                place=operator.place(("servers", name)),
+                name=name,
+                file=config.name,
+                nearest=closest(name, labels) or ", ".join(labels),
+            )
+    return replace(config, servers=tuple(replace(one, **tables.get(one.label, {})) for one in config.servers))

@@ -1,0 +1,85 @@
+"""The way of an operation to a server: over the connection that its definitions came by, or as a gateway sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from tooltrue.client.answers import Answerer
+from tooltrue.client.client import Client, Result
+from tooltrue.client.config import ServerConfig
+from tooltrue.client.notifications import LogMessage
+from tooltrue.protocol.types import (
+    Completion,
+    InputRequiredResult,
+    Prompt,
+    PromptOutcome,
+    ReadOutcome,
+    ReadResourceResult,
+    ResourceTemplate,
+)
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
+
+__all__ = ["DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
+
+
+class UpstreamCalls(Protocol):
+    """Sends operations to one server. ``client`` is the connection over which its definitions were read. Names are
+    those of the server. Errors are those of :class:`tooltrue.client.client.Client`, and ``ToolError``."""
+
+    async def call_tool(
+        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+    ) -> Result | InputRequiredResult: ...
+
+    async def read_resource(self, client: Client, request: ResourceRead) -> ReadOutcome: ...
+
+    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
+        """Have ``updated`` called with the URI when the resource changes."""
+        ...
+
+    async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome: ...
+
+    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion: ...
+
+
+class ServerRelay(UpstreamCalls, Protocol):
+    """Passes on, between one server and the callers of a gateway, what a host answers itself: ``answers`` gets the
+    questions that come over the connection of the definitions, ``on_log`` its log messages."""
+
+    @property
+    def answers(self) -> Answerer: ...
+
+    def on_log(self, message: LogMessage) -> None: ...
+
+
+OpenConnection: TypeAlias = Callable[
+    [Answerer, Callable[[LogMessage], None], Callable[[Exception], None]], Awaitable[Client]
+]
+"""Opens another connection to the server, with the same credentials and the same consent of a person: ``(answers,
+on_log, on_lost)``."""
+
+Relay: TypeAlias = Callable[[ServerConfig, OpenConnection], ServerRelay]
+"""Makes the relay of each server of a host."""
+
+
+class DirectCalls:
+    """Sends all operations over the connection of the definitions; the client answers the questions of the server."""
+
+    async def call_tool(
+        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+    ) -> Result:
+        progress = None if call.context.channel is SILENT else call.context.channel.progress
+        return await client.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+
+    async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult:
+        return ReadResourceResult(list(await client.read_resource(request.uri)))
+
+    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
+        await client.subscribe(request.uri, updated)
+
+    async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome:
+        return await client.get_prompt(get.name, get.arguments)
+
+    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
+        return await client.complete(entry, get.argument, get.value, get.arguments)

@@ -1,0 +1,148 @@
+"""A gateway between clients and servers of every revision: it passes on what each of them says to the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from typing_extensions import TypedDict
+
+from tooltrue import Client, Context, Form, QuestionLimits, Server
+from tooltrue.client.answers import Elicitation, Reply
+from tooltrue.client.config import ServerConfig
+from tooltrue.client.notifications import LogMessage
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.layers.confirm import Confirm
+
+T = TypeVar("T")
+
+REVISIONS = ("2026-07-28", "2025-11-25", "2024-11-05")
+QUESTIONS = ("2026-07-28", "2025-11-25")
+"""The revisions that have questions to a person."""
+
+
+class Table(TypedDict):
+    people: int
+
+
+class Place(TypedDict):
+    where: str
+
+
+def upstream() -> Server:
+    server = Server("upstream", instructions="Add numbers.", confirm=Confirm.never())
+
+    @server.tool(effect="read")
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    @server.tool(effect="read")
+    def book(context: Context) -> str:
+        """Book a table."""
+        people = context.ask(Form("How many?", Table))
+        where = context.ask(Form("Where?", Place))
+        if people.value is None or where.value is None:
+            return f"{people.action}, {where.action}"
+        return f"{people.value['people']} at {where.value['where']}"
+
+    @server.tool(effect="read")
+    def count(context: Context) -> str:
+        """Count, and report it."""
+        for number in range(1, 4):
+            context.progress(number, 3, f"step {number}")
+            context.log("info", {"at": number})  # pyright: ignore[reportDeprecated]
+        return "counted"
+
+    @server.resource("notes://{name}")
+    def note(name: str) -> str | None:
+        return f"the note {name}" if name == "a" else None
+
+    @server.prompt
+    def greet(name: str) -> str:
+        return f"Greet {name}."
+
+    return server
+
+
+def through(
+    use: Callable[[Client], Awaitable[T]],
+    *,
+    revision: str = REVISIONS[0],
+    of_server: str = REVISIONS[0],
+    **settings: Any,
+) -> T:
+    """What a client of ``revision`` gets from a server that speaks ``of_server``, through a gateway."""
+    one = ServerConfig("up", "up", target=upstream(), revision=of_server, hints=True)
+
+    async def run() -> T:
+        gateway = Gateway({"up": one}, confirm=Confirm.never())
+        limits = QuestionLimits(per_minute=100)
+        async with Client(gateway, revision=revision, questions=limits, **settings) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+every_pair = pytest.mark.parametrize(
+    ("revision", "of_server"), [(client, server) for client in REVISIONS for server in REVISIONS]
+)
+asking_pairs = pytest.mark.parametrize(
+    ("revision", "of_server"), [(client, server) for client in QUESTIONS for server in QUESTIONS]
+)
+
+
+@every_pair
+def test_tools_resources_and_prompts_pass(revision: str, of_server: str) -> None:
+    async def use(client: Client) -> list[Any]:
+        tools = [tool.name for tool in await client.list_tools()]
+        result = await client.call_tool("up_add", a=1, b=2)
+        (part,) = await client.read_resource("notes://a")
+        prompt = await client.get_prompt("up_greet", name="Ada")
+        return [tools, result.text, part, prompt.messages[0].content, client.facts.instructions]
+
+    tools, text, part, greeting, instructions = through(use, revision=revision, of_server=of_server)
+    assert tools == ["up_add", "up_book", "up_count"]
+    assert "3" in text
+    assert part.text == "the note a"
+    assert greeting.text == "Greet Ada."
+    assert instructions == "Add numbers."
+
+
+@asking_pairs
+def test_a_question_of_the_server_is_answered_by_the_caller(revision: str, of_server: str) -> None:
+    asked: list[str] = []
+
+    def elicit(question: Elicitation) -> Reply:
+        asked.append(question.message)
+        return {"people": 4} if question.message == "How many?" else {"where": "the window"}
+
+    async def use(client: Client) -> str:
+        return (await client.call_tool("up_book")).text
+
+    assert through(use, revision=revision, of_server=of_server, elicit=elicit) == "4 at the window"
+    assert asked == ["How many?", "Where?"]
+
+
+@asking_pairs
+def test_a_caller_may_decline(revision: str, of_server: str) -> None:
+    async def use(client: Client) -> str:
+        return (await client.call_tool("up_book")).text
+
+    assert through(use, revision=revision, of_server=of_server, elicit=lambda question: False) == "decline, decline"
+
+
+@every_pair
+def test_progress_and_log_messages_reach_the_caller(revision: str, of_server: str) -> None:
+    seen: list[Any] = []
+    logged: list[LogMessage] = []
+
+    async def use(client: Client) -> str:
+        progress = lambda done, total, message: seen.append((done, total))  # noqa: E731
+        return (await client.call_tool("up_count", progress=progress)).text
+
+    assert through(use, revision=revision, of_server=of_server, on_log=logged.append) == "counted"
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert [message.data for message in logged] == [{"at": 1}, {"at": 2}, {"at": 3}]
