@@ -2,18 +2,21 @@
 
 `run_clients.py` does the same for clients.
 
-    python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
+    python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--through REVISION] [--keep] [--no-skip]
 
 The program starts the server on a free port, runs the suite against it, and evaluates each check of the suite
 (`verdicts.py`). A table for each revision has the result of each scenario; details of failures follow. `extension`
 stands for the scenarios of extensions, `stable` for the whole suite of the stable release. The exit code is 1
 unless every scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 
+``--through`` puts a gateway between the suite and the server, which speaks that revision to it.
+
 The suite and its Node come with those of the interoperability tests, once, under `.interop/`.
 """
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -62,6 +65,19 @@ def everything(tooltrue: str, log: IO[bytes]) -> Iterator[str]:
     port = free_port()
     with listening([tooltrue, "serve", str(HERE / "everything.py"), "--http", f"127.0.0.1:{port}"], port, log):
         yield f"http://127.0.0.1:{port}/mcp"
+
+
+@contextlib.contextmanager
+def gateway(tooltrue: str, url: str, revision: str, log: IO[bytes]) -> Iterator[str]:
+    """A gateway before the server at ``url``; its URL. Tools keep their names, and no call needs an approval."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        servers, settings = Path(folder, "servers.json"), Path(folder, "tooltrue.toml")
+        servers.write_text(json.dumps({"mcpServers": {"everything": {"url": url, "revision": revision}}}))
+        settings.write_text("[servers.everything]\nprefix = false\n[gateway]\nquestions = 600\npins = false\n")
+        options = ["--config", str(settings), "--no-confirm", "--http", f"127.0.0.1:{port}"]
+        with listening([tooltrue, "gateway", str(servers), *options], port, log):
+            yield f"http://127.0.0.1:{port}/mcp"
 
 
 def complaints(log: IO[bytes]) -> list[str]:
@@ -119,6 +135,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The official conformance suite against a server of ours.")
     parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this part; repeatable")
     parser.add_argument("--scenario", help="only this one")
+    parser.add_argument("--through", metavar="REVISION", help="through a gateway, which speaks this to the server")
     parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
     beside = Path(sys.executable).parent / "tooltrue"
@@ -130,7 +147,10 @@ def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[st
     """The rows of each requested revision, and the server's complaints. Raises NoNode or Failure."""
     node()  # before the server starts: the first time it takes a while
     with results_folder(options.keep) as folder, tempfile.TemporaryFile() as log:
-        with everything(options.tooltrue, log) as url:
+        with contextlib.ExitStack() as stack:
+            url = stack.enter_context(everything(options.tooltrue, log))
+            if options.through:
+                url = stack.enter_context(gateway(options.tooltrue, url, options.through, log))
             found = {
                 revision: run(url, revision, options.scenario, folder / revision)
                 for revision in options.revision or SCENARIOS

@@ -137,6 +137,7 @@ PARTS = (
         ("tests/unit/host",),
         verbs=("chat", "connect", "eval", "inventory", "pins", "trust", "wrap"),
     ),
+    Part("a gateway", ("tests/unit/gateway",), verbs=("gateway",)),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),
     Part("check", ("tests/unit/check",), verbs=("check", "doctor", "find")),
     Part("the command", ("tests/journeys", "tests/unit/cli"), verbs=("new",)),

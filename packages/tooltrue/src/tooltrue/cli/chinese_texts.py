@@ -177,6 +177,13 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--inspector": "打开官方 Inspector；经您同意后由 npx 获取。",
         "--yes": "与 --inspector 同用：npx 获取之前不询问。",
     },
+    "gateway": {
+        "short": "在服务器与客户端之间设置防护。",
+        "help": (
+            "将 FILE 中所有服务器的工具、资源和提示作为一个服务器提供，并经过防护的各层。\n\n"
+            "FILE 是任意客户端的服务器列表，例如 mcp.json。命令未经人批准的服务器不会启动：参见 'tooltrue trust'。"
+        ),
+    },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
@@ -285,31 +292,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "启动 TARGET 的服务：工具箱名称（files、command），或 FILE.py、FILE.py:NAME、package.module:NAME。\n\n"
             "-- 之后的内容是 FILE.py 自己的选项。"
         ),
-        "--http": "在此地址提供 Streamable HTTP，代替标准输入输出；':8000' 表示回环地址。",
-        "--workers": "HTTP：进程数。",
-        "--allow-host": "HTTP：另行接受的主机名。可重复。",
-        "--sse": "HTTP：在 /sse 同时提供已弃用的 HTTP+SSE 传输。",
-        "--no-confirm": "执行破坏性工具之前不询问任何人：用于由宿主询问用户的情形。",
-        "--state": "HTTP：各工作进程共享状态的存储；多台机器用 redis://…。默认：私有的 SQLite 文件。",
-        "--sealing-key-file": "HTTP：封装客户端所持状态的密钥；多台机器须使用相同的密钥。",
-        "--connections": "HTTP：每个工作进程同时打开的连接数。默认：2000。",
-        "--connections-per-address": "HTTP：每个地址的连接数。默认：总数的一半。",
-        "--metrics": "HTTP：在 /metrics 提供 Prometheus 指标。",
-        "--drain": "HTTP：从 SIGTERM 到停止的秒数。",
-        "--log-format": "json：每次操作记录一行。",
-        "--keys": "HTTP：接受持有此文件中密钥的调用方；参见 'tooltrue keys'。",
-        "--oauth": "HTTP：接受持有此签发者令牌的调用方。可重复。",
-        "--resource": "OAuth：客户端所知的本服务器端点。",
-        "--scope": "OAuth：每个请求都需要的权限范围。可重复。",
-        "--introspection": "OAuth：以此客户端的身份向签发者查询不透明令牌；其密钥在 $TOOLTRUE_CLIENT_SECRET 中。",
-        "--introspection-endpoint": "OAuth：在此查询令牌，代替签发者元数据中的端点。",
-        "--trust-proxy": (
-            "HTTP：受信任的代理，或代理所在的网络：信任其 --user-header，或与 --public 同用时信任其给出的客户端地址。"
-        ),
-        "--user-header": "代理：给出调用方名称的请求头。",
-        "--scopes-header": "代理：给出调用方权限范围的请求头。",
-        "--demand-header": "代理：必须具有此值的请求头（mTLS）。可重复。",
-        "--public": "HTTP：接受所有调用方，仅以地址区分。",
     },
     "test": {
         "short": "测试服务器是否符合其契约。",
@@ -352,6 +334,31 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 SHARED: Final[Mapping[str, str]] = {
+    "--http": "在此地址提供 Streamable HTTP，代替标准输入输出；':8000' 表示回环地址。",
+    "--workers": "HTTP：进程数。",
+    "--allow-host": "HTTP：另行接受的主机名。可重复。",
+    "--sse": "HTTP：在 /sse 同时提供已弃用的 HTTP+SSE 传输。",
+    "--no-confirm": "执行破坏性工具之前不询问任何人：用于由宿主询问用户的情形。",
+    "--state": "HTTP：各工作进程共享状态的存储；多台机器用 redis://…。默认：私有的 SQLite 文件。",
+    "--sealing-key-file": "HTTP：封装客户端所持状态的密钥；多台机器须使用相同的密钥。",
+    "--connections": "HTTP：每个工作进程同时打开的连接数。默认：2000。",
+    "--connections-per-address": "HTTP：每个地址的连接数。默认：总数的一半。",
+    "--metrics": "HTTP：在 /metrics 提供 Prometheus 指标。",
+    "--drain": "HTTP：从 SIGTERM 到停止的秒数。",
+    "--log-format": "json：每次操作记录一行。",
+    "--keys": "HTTP：接受持有此文件中密钥的调用方；参见 'tooltrue keys'。",
+    "--oauth": "HTTP：接受持有此签发者令牌的调用方。可重复。",
+    "--resource": "OAuth：客户端所知的本服务器端点。",
+    "--scope": "OAuth：每个请求都需要的权限范围。可重复。",
+    "--introspection": "OAuth：以此客户端的身份向签发者查询不透明令牌；其密钥在 $TOOLTRUE_CLIENT_SECRET 中。",
+    "--introspection-endpoint": "OAuth：在此查询令牌，代替签发者元数据中的端点。",
+    "--trust-proxy": (
+        "HTTP：受信任的代理，或代理所在的网络：信任其 --user-header，或与 --public 同用时信任其给出的客户端地址。"
+    ),
+    "--user-header": "代理：给出调用方名称的请求头。",
+    "--scopes-header": "代理：给出调用方权限范围的请求头。",
+    "--demand-header": "代理：必须具有此值的请求头（mTLS）。可重复。",
+    "--public": "HTTP：接受所有调用方，仅以地址区分。",
     # several commands
     "--base-url": "兼容 OpenAI 的端点；其密钥在 $TOOLTRUE_MODEL_KEY 中。",
     "--config": "运营者的规则和设置，例如 tooltrue.toml。",

@@ -53,10 +53,13 @@ class CallerConnections:
     learns those once, when the session begins.
     """
 
-    def __init__(self, label: str, open_connection: OpenConnection, bounds: ConnectionBounds) -> None:
+    def __init__(
+        self, label: str, open_connection: OpenConnection, bounds: ConnectionBounds, questions: QuestionLimits
+    ) -> None:
         self._label = label
         self._open_connection = open_connection
         self._bounds = bounds
+        self._questions = questions
         self._connections: dict[_Key, CallerConnection] = {}
         self._gates: dict[str, QuestionGate] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -89,7 +92,7 @@ class CallerConnections:
             self._make_room(own)
         if len(self._connections) >= self._bounds.in_all:
             self._make_room(list(self._connections))
-        gate = self._gates.pop(key[0], None) or QuestionGate(QuestionLimits(), self._label)
+        gate = self._gates.pop(key[0], None) or QuestionGate(self._questions, self._label)
         self._gates[key[0]] = gate  # the newest is the last
         while len(self._gates) > max(_MOST_GATES, len(self._connections) + 1):
             del self._gates[next(iter(self._gates))]

@@ -12,7 +12,7 @@ from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.relay import CallerRelay
-from tooltrue.gateway.settings import bounds_of, with_settings
+from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, with_settings
 from tooltrue.gateway.wording import GATEWAY_RULE_NAMES_NOTHING, GATEWAY_SERVER_UNTRUSTED
 from tooltrue.host.host import Host, config_of
 from tooltrue.host.launches import ApproveLaunch
@@ -64,6 +64,7 @@ class Gateway(Server):
         config = servers if isinstance(servers, HostConfig) else config_of(servers)
         self._operator = operator
         self._bounds = bounds_of(operator)
+        self._questions = question_limits_of(operator)
         self._is_for_one = is_for_one
         self._held = HeldOperations(_HELD_SECONDS)
         self._relays: list[CallerRelay] = []
@@ -72,6 +73,7 @@ class Gateway(Server):
             approve_launch=approve_launch,
             ask_input=ask_input,
             relay=self._relay,
+            pins=has_pins(operator),
             guarding=_unguarded,
             audit=False,
             **(host_settings or {}),
@@ -95,7 +97,9 @@ class Gateway(Server):
         return declare_effects(effects)(self.host.catalogue)
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
-        relay = CallerRelay(one, open_connection, self._held, self._bounds, is_shared=one.shared or self._is_for_one)
+        relay = CallerRelay(
+            one, open_connection, self._held, self._bounds, self._questions, is_shared=one.shared or self._is_for_one
+        )
         self._relays.append(relay)
         return relay
 

@@ -13,9 +13,9 @@ from tooltrue.gateway.wording import HELD_OPERATION_GONE, TOO_MANY_HELD_OPERATIO
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.tools.vocabulary import RequestContext
 
-__all__ = ["HeldOperations"]
+__all__ = ["MOST_HELD", "HeldOperations"]
 
-_MOST = 100
+MOST_HELD = 100
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class HeldOperations:
     def hold(self, operation: CallerOperation) -> str:
         """Hold an operation until its caller comes back; return the name by which it does. Raises ``ToolError``, and
         cancels the operation, if the caller has too many."""
-        if sum(one.operation.principal == operation.principal for one in self._held.values()) >= _MOST:
+        if sum(one.operation.principal == operation.principal for one in self._held.values()) >= MOST_HELD:
             operation.cancel()
-            raise ToolError.of(TOO_MANY_HELD_OPERATIONS, limit=_MOST)
+            raise ToolError.of(TOO_MANY_HELD_OPERATIONS, limit=MOST_HELD)
         name = secrets.token_urlsafe(16)
         self._held[name] = _Held(operation, asyncio.get_running_loop().call_later(self._seconds, self._expire, name))
         return name

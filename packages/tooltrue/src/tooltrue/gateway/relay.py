@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Set
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from tooltrue.client.client import Client, Result
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
-from tooltrue.client.question_limits import QuestionGate
+from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import InputRequested, RelayedRequest
-from tooltrue.errors import InvalidAnswer, RpcError, fact_of
+from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, RpcError, fact_of
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
-from tooltrue.host.upstream_calls import OpenConnection
+from tooltrue.host.upstream_calls import CallerRefused, OpenConnection
+from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import versions
+from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.types import (
     Completion,
     InputRequiredResult,
@@ -34,6 +36,7 @@ __all__ = ["CallerRelay"]
 
 T = TypeVar("T")
 
+_MOST_WORDS = 1_000
 _HELD, _STATE = "held:", "state:"
 """How a ``requestState`` begins: the name of a held operation, or the state of a stateless server."""
 
@@ -52,14 +55,15 @@ class CallerRelay:
         open_connection: OpenConnection,
         held: HeldOperations,
         bounds: ConnectionBounds,
+        questions: QuestionLimits,
         *,
         is_shared: bool,
     ) -> None:
         self._is_program = one.command is not None
         self._is_shared = is_shared
         self._held = held
-        self.callers = CallerConnections(one.label, open_connection, bounds)
-        self.answers = RelayAnswers(QuestionGate(server=one.label))
+        self.callers = CallerConnections(one.label, open_connection, bounds, questions)
+        self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._common = CallerConnection(self.answers)
 
     def on_log(self, message: LogMessage) -> None:
@@ -159,6 +163,12 @@ async def _stateless(
     relayed = RelayedRequest(operation.context.capabilities, responses, state)
     try:
         return await send(one.relaying(relayed), operation)
+    except MissingCapability as error:
+        raise _refused(error, {"requiredCapabilities"}) from None
+    except InvalidParams as error:
+        if relayed.members:  # the answers of the caller are at fault
+            raise _refused(error) from None
+        raise
     except InputRequested as asked:
         try:
             questions = {key: answers.checked(request) for key, request in (asked.requests or {}).items()}
@@ -170,6 +180,14 @@ async def _stateless(
             None if asked.requests is None else questions,
             requestState=None if asked.state is None else _STATE + asked.state,
         )
+
+
+def _refused(error: RpcError, members: Set[str] = frozenset()) -> CallerRefused:
+    """The server's refusal for the caller, cleaned, with those members of its data."""
+    refusal = RpcError.received(error.number, cleaned(str(error), {})[:_MOST_WORDS])
+    if is_object(error.data) and members:
+        refusal.data = {name: value for name, value in error.data.items() if name in members}
+    return CallerRefused(refusal)
 
 
 def _is_stateless(client: Client) -> bool:

@@ -7,17 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from tooltrue.client.config import HostConfig
+from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.callers import ConnectionBounds
+from tooltrue.gateway.held_operations import MOST_HELD
 from tooltrue.gateway.wording import GATEWAY_SERVER_UNKNOWN
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
 
-__all__ = ["bounds_of", "with_settings"]
+__all__ = ["bounds_of", "has_pins", "question_limits_of", "with_settings"]
 
 
 def bounds_of(operator: OperatorConfig | None) -> ConnectionBounds:
-    return ConnectionBounds(**({} if operator is None else operator.tables.get("gateway", {})))
+    names = ConnectionBounds.__struct_fields__
+    return ConnectionBounds(**{name: value for name, value in _gateway(operator).items() if name in names})
+
+
+def question_limits_of(operator: OperatorConfig | None) -> QuestionLimits:
+    settings = _gateway(operator)
+    minute = {"per_minute": settings["questions"]} if "questions" in settings else {}
+    return QuestionLimits(waiting=MOST_HELD, **minute)  # an operation is held while its question waits
+
+
+def has_pins(operator: OperatorConfig | None) -> bool:
+    return _gateway(operator).get("pins", True)
+
+
+def _gateway(operator: OperatorConfig | None) -> Mapping[str, Any]:
+    return {} if operator is None else operator.tables.get("gateway", {})
 
 
 def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostConfig:

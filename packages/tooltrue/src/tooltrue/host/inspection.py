@@ -25,6 +25,7 @@ from tooltrue.host.wording import DUPLICATE_PUBLISHED_NAME, SERVER_CONTRACT_TOO_
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import check_plain
+from tooltrue.protocol.headers import Mirrors, find_mirrors
 from tooltrue.protocol.name_rules import is_name
 from tooltrue.protocol.schema import FOREIGN, Schema, compile_schema
 from tooltrue.protocol.types import Value
@@ -189,7 +190,17 @@ class Inspector:
             untrusted=True,
             server=self.server,
             instance=self.instance,
+            mirrors=_mirrors(definition),
         )
+
+
+def _mirrors(definition: wire.ToolDefinition) -> Mirrors:
+    """The arguments that a caller over HTTP repeats in headers. Where the marks are invalid there are none: a client
+    over HTTP has left out such a tool (2026-07-28, server/tools "x-mcp-header")."""
+    try:
+        return find_mirrors(definition.inputSchema)
+    except DefinitionError:
+        return ()
 
 
 _SECTIONS: Final[Mapping[Kind, str]] = {"tool": "tools", "prompt": "prompts", "template": "resources"}

@@ -33,7 +33,7 @@ from tooltrue.host.inspection import (
     SuspiciousDefinition,
     published,
 )
-from tooltrue.host.upstream_calls import DirectCalls, UpstreamCalls
+from tooltrue.host.upstream_calls import CallerRefused, DirectCalls, UpstreamCalls
 from tooltrue.host.wording import (
     HOST_SERVER_UNAVAILABLE,
     REMOTE_CALL_CONNECTION_LOST,
@@ -252,6 +252,8 @@ class Remote:
         name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
         try:
             return _outcome(await self._calls.call_tool(client, call, arguments, self._seconds))
+        except CallerRefused as refusal:
+            raise refusal.error from None
         except RpcError as error:
             return failed(
                 ToolError.of(REMOTE_TOOL_REFUSED, server=self.server, tool=name, said=_refusal_text(error)).say()
@@ -330,6 +332,8 @@ class Remote:
     async def _asking(self, method: str, answer: Any) -> Any:
         try:
             return await self._in_time(method, answer)
+        except CallerRefused as refusal:
+            raise refusal.error from None
         except RpcError as error:
             raise ToolError.of(REMOTE_REQUEST_REFUSED, server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:

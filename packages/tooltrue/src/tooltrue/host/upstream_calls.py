@@ -9,6 +9,7 @@ from tooltrue.client.answers import Answerer
 from tooltrue.client.client import Client, Result
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
+from tooltrue.errors import RpcError
 from tooltrue.protocol.types import (
     Completion,
     InputRequiredResult,
@@ -21,12 +22,20 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
 
-__all__ = ["DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
+__all__ = ["CallerRefused", "DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
+
+
+class CallerRefused(Exception):
+    """A server refuses a request for a reason that lies with the caller of a gateway, which gets ``error``."""
+
+    def __init__(self, error: RpcError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class UpstreamCalls(Protocol):
     """Sends operations to one server. ``client`` is the connection over which its definitions were read. Names are
-    those of the server. Errors are those of :class:`tooltrue.client.client.Client`, and ``ToolError``."""
+    those of the server. Errors are those of the client, ``ToolError`` and ``CallerRefused``."""
 
     async def call_tool(
         self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None

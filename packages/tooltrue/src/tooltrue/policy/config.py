@@ -185,7 +185,16 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         _host_settings,
     ),
     "servers": ConfigTable({"shared": _FLAG, "prefix": _FLAG}, _gateway_settings, by_name=True),
-    "gateway": ConfigTable({"per_caller": _COUNT, "in_all": _COUNT, "idle_seconds": _NUMBER}, _gateway_settings),
+    "gateway": ConfigTable(
+        {
+            "per_caller": _COUNT,
+            "in_all": _COUNT,
+            "idle_seconds": _NUMBER,
+            "questions": _COUNT,
+            "pins": _FLAG,
+        },
+        _gateway_settings,
+    ),
 }
 """All tables except the rules."""
 
