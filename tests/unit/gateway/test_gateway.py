@@ -53,7 +53,7 @@ def upstream() -> Server:
         """Count, and report it."""
         for number in range(1, 4):
             context.progress(number, 3, f"step {number}")
-            context.log("info", {"at": number})  # pyright: ignore[reportDeprecated]
+            context.log("info", {"at": number})
         return "counted"
 
     @server.resource("notes://{name}")
