@@ -730,6 +730,11 @@ class Server:
             yield
 
     @property
+    def facts(self) -> Facts:
+        """The state that the workers of this server share."""
+        return self._assembly.served.facts
+
+    @property
     def audit_log(self) -> Log:
         """The audit log. While the server does not serve, and when it runs in memory, the log is kept in memory."""
         return self._assembly.recorder.log

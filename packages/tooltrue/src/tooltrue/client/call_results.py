@@ -10,12 +10,21 @@ import msgspec
 
 from tooltrue.client.wording import RESULT_VIOLATES_REQUESTED_TYPE
 from tooltrue.errors import InvalidAnswer, InvalidResult, ToolError
-from tooltrue.jsonrpc.messages import Json, is_object
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
-from tooltrue.protocol.types import UNSET, CallToolResult, ContentBlock, TextContent
+from tooltrue.protocol.types import (
+    UNSET,
+    BlobResource,
+    CallToolResult,
+    ContentBlock,
+    PromptMessage,
+    PromptResult,
+    TextContent,
+    TextResource,
+)
 from tooltrue.tools.advice import RESULT, missing
 
-__all__ = ["Result", "converted", "result_of"]
+__all__ = ["Result", "contents_of", "converted", "prompt_of", "result_of"]
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar
@@ -84,6 +93,26 @@ def result_of(tool: str, members: Mapping[str, Json], returns: Any = None) -> Re
         return result
     value = _typed(tool, result.value, returns)
     return Result(result.content, structured, False, members, value)
+
+
+def contents_of(members: Mapping[str, Json]) -> list[TextResource | BlobResource]:
+    """Return the contents of a resource from the members of a result. Raises ``TransportError`` for invalid ones."""
+    contents = members.get("contents")
+    parts: list[Any] = contents if is_array(contents) else []
+    return [
+        converted(part, BlobResource if is_object(part) and "blob" in part else TextResource, "resources/read")
+        for part in parts
+    ]
+
+
+def prompt_of(members: Mapping[str, Json]) -> PromptResult:
+    """Make a prompt's messages from the members of a result. Raises ``TransportError`` for invalid ones."""
+    prompt = converted(members, PromptResult, "prompts/get")
+    messages = [
+        PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
+        for message in prompt.messages
+    ]
+    return PromptResult(messages, prompt.description, members.get("_meta"))
 
 
 def converted(value: Json, shape: Any, method: str) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 from tooltrue._internal.platform.command_lines import words_of
 from tooltrue.client.answers import Answerer, Answers, Elicit, Sample
 from tooltrue.client.cached_lists import Lists
-from tooltrue.client.call_results import Result, converted, result_of
+from tooltrue.client.call_results import Result, contents_of, converted, prompt_of, result_of
 from tooltrue.client.connection import ClientConnection, ConnectionSettings
 from tooltrue.client.eras import ServerFacts
 from tooltrue.client.known_tools import KnownTools, mirrors_of
@@ -27,16 +27,14 @@ from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import RelayedRequest
 from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE, CLIENT_NOT_OPEN, CLIENT_TARGET_INVALID
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
-from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_array, is_finite, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_finite
 from tooltrue.jsonrpc.wording import REQUEST_TIMEOUT
 from tooltrue.protocol import versions
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.types import (
     BlobResource,
     Completion,
-    ContentBlock,
     Prompt,
-    PromptMessage,
     PromptResult,
     ResourceDefinition,
     ResourceTemplate,
@@ -325,12 +323,7 @@ class Client:
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
         """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
         result = await self._connection.request("resources/read", {"uri": uri}, relayed=self._relayed)
-        contents = result.get("contents")
-        parts: list[Any] = contents if is_array(contents) else []
-        return [
-            converted(part, BlobResource if is_object(part) and "blob" in part else TextResource, "resources/read")
-            for part in parts
-        ]
+        return contents_of(result)
 
     async def subscribe(self, uri: str, updated: Updated) -> None:
         """Have ``updated(uri)`` called when the resource changes, or one below it; until :meth:`unsubscribe`.
@@ -349,12 +342,7 @@ class Client:
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
         result = await self._connection.request("prompts/get", params, relayed=self._relayed)
-        prompt = converted(result, PromptResult, "prompts/get")
-        messages = [
-            PromptMessage(message.role, converted(message.content, ContentBlock, "prompts/get"))
-            for message in prompt.messages
-        ]
-        return PromptResult(messages, prompt.description, result.get("_meta"))
+        return prompt_of(result)
 
     async def complete(
         self, ref: Prompt | ResourceTemplate, argument: str, value: str, arguments: Mapping[str, str] | None = None

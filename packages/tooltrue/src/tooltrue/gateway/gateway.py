@@ -10,6 +10,7 @@ from typing import Any
 from tooltrue.app import Server
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
+from tooltrue.gateway.distant_rounds import DistantRounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, with_settings
@@ -106,11 +107,14 @@ class Gateway(Server):
     @contextlib.asynccontextmanager
     async def _living(self, server: Server) -> AsyncGenerator[None]:
         """The servers run while the gateway serves."""
+        distant = DistantRounds(self.facts, self._held)
         async with self.host:
+            await distant.open()
             try:
                 await self._report_rules()
                 yield
             finally:
+                await distant.close()
                 self._held.close()
                 for relay in self._relays:
                     await relay.callers.close()

@@ -31,14 +31,15 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
 
 __all__ = ["CallerRelay"]
 
 T = TypeVar("T")
 
 _MOST_WORDS = 1_000
-_HELD, _STATE = "held:", "state:"
-"""How a ``requestState`` begins: the name of a held operation, or the state of a stateless server."""
+_STATE = "state:"
+"""How a ``requestState`` begins that has the state of a stateless server."""
 
 
 class CallerRelay:
@@ -124,8 +125,11 @@ class CallerRelay:
     ) -> T | InputRequiredResult:
         """Run one round of an operation: until its result, or until the server asks."""
         own = None if context.rounds is None else context.rounds.own
-        if own is not None and own.startswith(_HELD):
-            return await self._until_asked(self._held.resume(own.removeprefix(_HELD), context))
+        if own is not None and self._held.is_named_by(own):
+            try:
+                return await self._held.go_on(own, context, method)
+            except InvalidParams as error:
+                raise CallerRefused(error) if error.code == INVALID_INPUT_RESPONSE else error from None
         operation = CallerOperation(context)
 
         async def work() -> T | InputRequiredResult:
@@ -140,12 +144,7 @@ class CallerRelay:
             with operation.current():  # it ends with this round, and needs no task of its own
                 return await work()
         operation.begin(work)
-        return await self._until_asked(operation)
-
-    async def _until_asked(self, operation: CallerOperation) -> Any:
-        if questions := await operation.until_asked():
-            return InputRequiredResult(dict(questions), requestState=_HELD + self._held.hold(operation))
-        return operation.result()
+        return await self._held.until_asked(operation)
 
 
 async def _stateless(

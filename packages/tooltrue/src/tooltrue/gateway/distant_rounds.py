@@ -1,0 +1,248 @@
+"""Rounds of operations that another worker holds.
+
+The worker that holds an operation has its request to the server. A caller that comes back at another worker is passed
+on to it, over the events that the workers share::
+
+      worker of the caller                        worker that holds the operation
+        |--- go on: name, answers --------------------->|
+        |<-- here ---------------------------------------|   at once, and every few seconds
+        |<-- progress, log ------------------------------|
+        |<-- done ---------------------------------------|   the outcome is in the facts
+        |--- cancel ------------------------------------>|   the caller has cancelled
+
+Events may be lost, so the first word is repeated until there is an answer, and the outcome is looked for even without
+the last one. A worker that gives no sign has ended: its operations are gone, and the caller learns that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tooltrue.client.call_results import Result, contents_of, prompt_of, result_of
+from tooltrue.errors import InternalError, RpcError, ToolError, TransportError
+from tooltrue.gateway.held_operations import HeldOperations
+from tooltrue.gateway.wording import HELD_OPERATION_GONE
+from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
+from tooltrue.jsonrpc.peer import internal_error
+from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult
+from tooltrue.state.facts import Facts
+from tooltrue.tools.rounds import Rounds
+from tooltrue.tools.vocabulary import Principal, RequestContext
+from tooltrue.wording import Worded
+
+__all__ = ["DistantRounds"]
+
+_HERE_SECONDS = 3.0
+_SILENT_SECONDS = 10.0
+_OUTCOME_SECONDS = 120.0
+
+_GO_ON, _CANCEL = "go on", "cancel"
+_HERE, _PROGRESS, _LOG, _DONE = "here", "progress", "log", "done"
+
+
+class DistantRounds:
+    """Passes rounds on to the workers that hold their operations, and runs those of other workers here."""
+
+    def __init__(self, facts: Facts, held: HeldOperations) -> None:
+        self._facts = facts
+        self._held = held
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._told: set[asyncio.Task[None]] = set()
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    async def open(self) -> None:
+        """Listen for rounds of callers at other workers."""
+        self._unsubscribe = await self._facts.subscribe(_worker(self._held.worker), self._heard)
+        self._held.elsewhere = self
+
+    async def close(self) -> None:
+        """End the rounds that run here for other workers."""
+        self._unsubscribe()
+        self._held.elsewhere = None
+        running = [*self._running.values(), *self._told]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    # --- the worker of the caller -------------------------------------------------------------------------------------
+
+    async def go_on(self, worker: str, name: str, context: RequestContext, method: str) -> Any:
+        """Run a round at the worker that holds its operation. Raises ``ToolError`` if that worker has ended."""
+        reply = secrets.token_urlsafe(16)
+        heard, last = asyncio.Event(), asyncio.get_running_loop().time()
+
+        def on_word(payload: bytes) -> None:
+            nonlocal last
+            last = asyncio.get_running_loop().time()
+            match decode(payload):
+                case [str(kind), done, total, message] if kind == _PROGRESS:
+                    context.channel.progress(done, total, message)
+                case [str(kind), str(level), data, logger] if kind == _LOG:
+                    context.channel.log(level, data, logger)
+                case _:
+                    heard.set()
+
+        unsubscribe = await self._facts.subscribe(_answers(reply), on_word)
+        responses: Mapping[str, Json] = {} if context.rounds is None else context.rounds.responses
+        word = encode([_GO_ON, reply, name, context.principal.id, responses, context.capabilities])
+        is_answered = False
+        try:
+            while True:
+                if not is_answered:
+                    await self._facts.publish(_worker(worker), word)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_HERE_SECONDS):
+                        await heard.wait()
+                is_answered = is_answered or heard.is_set()
+                heard.clear()
+                if (outcome := await self._facts.remove(_outcome(reply))) is not None:
+                    return _read(decode(outcome), method)
+                if asyncio.get_running_loop().time() - last > _SILENT_SECONDS:
+                    raise ToolError.of(HELD_OPERATION_GONE)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._facts.publish(_worker(worker), encode([_CANCEL, reply])))
+            raise
+        finally:
+            unsubscribe()
+
+    # --- the worker that holds ----------------------------------------------------------------------------------------
+
+    def _heard(self, payload: bytes) -> None:
+        match decode(payload):
+            case [str(kind), str(reply), str(name), str(principal), responses, capabilities] if kind == _GO_ON:
+                if reply not in self._running:  # else the word has come a second time
+                    context = RequestContext(
+                        Principal(principal),
+                        _DistantChannel(self, reply),
+                        capabilities,
+                        rounds=Rounds(None, responses),
+                    )
+                    task = asyncio.get_running_loop().create_task(self._run(reply, name, context))
+                    self._running[reply] = task
+                    task.add_done_callback(lambda task: self._running.pop(reply, None))
+            case [str(kind), str(reply)] if kind == _CANCEL and reply in self._running:
+                self._running[reply].cancel()
+            case _:
+                pass
+
+    async def _run(self, reply: str, name: str, context: RequestContext) -> None:
+        signs = asyncio.get_running_loop().create_task(self._signs(reply))
+        try:
+            outcome = _written(await self._held.until_asked(self._held.resume(name, context)))
+        except Exception as error:  # noqa: BLE001 - the caller gets it
+            outcome = _written(error)
+        finally:
+            signs.cancel()
+        await self._facts.put(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
+        await self._facts.publish(_answers(reply), encode([_DONE]))
+
+    async def _signs(self, reply: str) -> None:
+        while True:
+            await self._facts.publish(_answers(reply), encode([_HERE]))
+            await asyncio.sleep(_HERE_SECONDS)
+
+    def tell(self, reply: str, word: list[Json]) -> None:
+        """Send a word to the worker of the caller; without waiting, as a channel does."""
+        task = asyncio.get_running_loop().create_task(self._facts.publish(_answers(reply), encode(word)))
+        self._told.add(task)
+        task.add_done_callback(self._told.discard)
+
+
+class _DistantChannel:
+    """The way back to a caller at another worker."""
+
+    def __init__(self, rounds: DistantRounds, reply: str) -> None:
+        self._rounds = rounds
+        self._reply = reply
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self._rounds.tell(self._reply, [_PROGRESS, progress, total, message])
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        self._rounds.tell(self._reply, [_LOG, level, data, logger])
+
+    def detach(self) -> None: ...
+
+
+def _worker(name: str) -> str:
+    return f"gateway-worker:{name}"
+
+
+def _answers(reply: str) -> str:
+    return f"gateway-answers:{reply}"
+
+
+def _outcome(reply: str) -> str:
+    return f"gateway-outcome:{reply}"
+
+
+# --- outcomes --------------------------------------------------------------------------------------------------------
+
+
+def _written(outcome: object) -> list[Json]:
+    """An outcome as JSON: its kind, and its members."""
+    match outcome:
+        case InputRequiredResult():
+            return ["asks", outcome.inputRequests, outcome.requestState]
+        case Result():
+            return ["result", outcome.raw]
+        case ReadResourceResult():
+            return ["result", {"contents": outcome.contents}]
+        case PromptResult():
+            return ["result", outcome]
+        case RpcError():
+            return ["rpc", [str(outcome), outcome.code, _facts(outcome.facts)], outcome.number, outcome.data]
+        case ToolError() | TransportError():
+            kind = "tool" if isinstance(outcome, ToolError) else "transport"
+            return [kind, [str(outcome), outcome.code, _facts(outcome.facts)]]
+        case _:
+            assert isinstance(outcome, Exception)
+            return _written(internal_error(outcome))
+
+
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "tools/call": lambda members: result_of("", members),
+    "resources/read": lambda members: ReadResourceResult(contents_of(members)),
+    "prompts/get": prompt_of,
+}
+
+
+def _read(outcome: Any, method: str) -> Any:
+    """The outcome of a round at another worker; its error is raised."""
+    match outcome:
+        case ["asks", requests, state]:
+            return InputRequiredResult(requests, requestState=state)
+        case ["result", members]:
+            return _READ[method](members)
+        case ["rpc", [text, code, facts], number, data]:
+            error = RpcError.received(number, text, data)
+            error.code, error.facts = code, _facts_of(facts)
+            raise error
+        case ["tool" | "transport" as kind, [text, code, facts]]:
+            raise (ToolError if kind == "tool" else TransportError)(text, code=code, facts=_facts_of(facts))
+        case _:
+            raise InternalError("an outcome of another worker cannot be read")
+
+
+def _facts(facts: Mapping[str, Any]) -> dict[str, Json]:
+    """The facts of a message as JSON; those that are messages themselves keep their languages."""
+    return {
+        name: {"code": fact.code, "facts": _facts(fact.facts), "is_clause": fact.is_clause}
+        if isinstance(fact, Worded)
+        else fact
+        if isinstance(fact, int | float | str)
+        else str(fact)
+        for name, fact in facts.items()
+    }
+
+
+def _facts_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: Worded(fact["code"], _facts_of(fact["facts"]), is_clause=fact["is_clause"]) if is_object(fact) else fact
+        for name, fact in facts.items()
+    }
