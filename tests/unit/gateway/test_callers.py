@@ -1,0 +1,220 @@
+"""Each caller of a gateway has connections of its own: no session, question or log message of one reaches another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tooltrue import Client, QuestionLimits
+from tooltrue.client.answers import Elicitation, Reply
+from tooltrue.client.config import ServerConfig
+from tooltrue.client.notifications import LogMessage
+from tooltrue.client.relayed import InputRequested, RelayedRequest
+from tooltrue.errors import InvalidParams
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.server.server import ServerSession
+from tooltrue.tools.vocabulary import Principal
+
+
+class Session:
+    """One session of a server of 2025-11-25 that remembers, in this session, what it has been told."""
+
+    def __init__(self, write: Callable[[bytes], None], server: SessionServer) -> None:
+        self._write = write
+        self._server = server
+        self._told: list[str] = []
+        self._asked: dict[str, Any] = {}
+        self.is_closed = False
+
+    def feed(self, frame: bytes) -> None:
+        message = json.loads(frame)
+        if "method" not in message:
+            self._answer(self._asked.pop(message["id"]), json.dumps(message.get("result", "refused")))
+        elif "id" in message:
+            self._handle(message["id"], message["method"], message["params"])
+
+    def _handle(self, id: Any, method: str, params: Any) -> None:
+        match method:
+            case "initialize":
+                info = {"name": "memory", "version": "1"}
+                members = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "logging": {}}}
+                self._send({"id": id, "result": {**members, "serverInfo": info}})
+            case "tools/list":
+                self._send({"id": id, "result": {"tools": TOOLS}})
+            case "tools/call":
+                self._call(id, params["name"], params["arguments"].get("text", ""))
+            case _:
+                self._send({"id": id, "result": {}})
+
+    def _call(self, id: Any, name: str, text: str) -> None:
+        self._told.append(text)
+        if name == "log":
+            self._send({"method": "notifications/message", "params": {"level": "info", "data": text}})
+        if name == "ask":
+            question = f"q{id}"
+            self._asked[question] = id
+            schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+            params = {"mode": "form", "message": text, "requestedSchema": schema}
+            self._send({"id": question, "method": "elicitation/create", "params": params})
+            return
+        self._answer(id, ",".join(self._told))
+
+    def _answer(self, id: Any, text: str) -> None:
+        self._send({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+def _tool(name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
+
+
+TOOLS = [_tool("ask"), _tool("log"), _tool("tell")]
+
+
+class SessionServer:
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+
+    def connect(self, write: Callable[[bytes], None]) -> Session:
+        self.sessions.append(Session(write, self))
+        return self.sessions[-1]
+
+    @property
+    def open(self) -> int:
+        return sum(not session.is_closed for session in self.sessions)
+
+
+class Caller:
+    """The gateway as the client of one caller reaches it."""
+
+    def __init__(self, gateway: Gateway, name: str) -> None:
+        self._gateway = gateway
+        self._principal = Principal(name)
+
+    def in_lifespan(self) -> AbstractAsyncContextManager[None]:
+        return self._gateway.in_lifespan()
+
+    def connect(self, write: Callable[[bytes], None]) -> CallerSession:
+        return CallerSession(self._gateway.connect(write), self._principal)
+
+
+class CallerSession:
+    def __init__(self, session: ServerSession, principal: Principal) -> None:
+        self._session = session
+        self._principal = principal
+
+    def feed(self, frame: bytes) -> None:
+        self._session.feed_from(self._principal, frame)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+def gateway_to(server: SessionServer, **more: Any) -> Gateway:
+    one = ServerConfig("up", "up", target=server, revision="2025-11-25", **more)
+    return Gateway({"up": one}, confirm=Confirm.never())
+
+
+def test_each_caller_has_a_session_of_its_own_for_as_long_as_the_gateway_lives() -> None:
+    server = SessionServer()
+
+    async def run() -> list[str]:
+        gateway = gateway_to(server)
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            texts = [(await client.call_tool("up_tell", text=name)).text for client, name in ((ada, "a"), (bob, "b"))]
+            texts.append((await ada.call_tool("up_tell", text="again")).text)
+            assert server.open == 3  # that of the definitions, and two of callers
+            return texts
+
+    assert asyncio.run(run()) == ["a", "b", "a,again"]
+    assert server.open == 0
+
+
+@pytest.mark.attack("B32")
+def test_b32_a_held_call_is_that_of_its_caller_alone() -> None:
+    async def run() -> str:
+        gateway = gateway_to(SessionServer())
+        capabilities = RelayedRequest({"elicitation": {"form": {}}})
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            with pytest.raises(InputRequested) as asked:
+                await ada.relaying(capabilities).call_tool("up_ask", text="a")
+            (key,) = asked.value.requests or {}
+            answer = {key: {"action": "accept", "content": {"answer": "yes"}}}
+            relayed = RelayedRequest(capabilities.capabilities, answer, asked.value.state)
+            with pytest.raises(InvalidParams):
+                await bob.relaying(relayed).call_tool("up_ask", text="a")
+            return (await ada.relaying(relayed).call_tool("up_ask", text="a")).text
+
+    assert "yes" in asyncio.run(run())
+
+
+# --- a property ------------------------------------------------------------------------------------------------------
+
+NAMES = ("ada", "bob")
+steps = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(("ask", "log", "tell"))), min_size=2, max_size=6)
+
+
+async def heard_by_each(gateway: Gateway, plan: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """All text that reached each caller, while the calls of ``plan`` ran side by side."""
+    heard: dict[str, list[str]] = {name: [] for name in NAMES}
+
+    async def use(name: str) -> None:
+        def elicit(question: Elicitation) -> Reply:
+            heard[name].append(question.message)
+            return {"answer": name}
+
+        def on_log(message: LogMessage) -> None:
+            heard[name].append(str(message.data))
+
+        limits = QuestionLimits(per_minute=1_000, waiting=100)
+        async with Client(Caller(gateway, name), elicit=elicit, on_log=on_log, questions=limits) as client:
+            own = [tool for owner, tool in plan if owner == name]
+            results = await asyncio.gather(*(client.call_tool(f"up_{tool}", text=f"of {name}") for tool in own))
+            heard[name] += [result.text for result in results]
+
+    async with gateway.in_lifespan():
+        await asyncio.gather(*map(use, NAMES))
+    return heard
+
+
+def leaks(heard: dict[str, list[str]]) -> bool:
+    ada, bob = heard["ada"], heard["bob"]
+    return any("bob" in text for text in ada) or any("ada" in text for text in bob)
+
+
+@given(plan=steps)
+@settings(max_examples=40, deadline=None)
+def test_no_text_of_one_caller_reaches_the_other(plan: list[tuple[str, str]]) -> None:
+    assert not leaks(asyncio.run(heard_by_each(gateway_to(SessionServer()), plan)))
+
+
+EVERYTHING = [(name, tool) for name in NAMES for tool in ("tell", "ask", "log")]
+
+
+def test_the_property_finds_a_session_that_callers_share() -> None:
+    assert leaks(asyncio.run(heard_by_each(gateway_to(SessionServer(), shared=True), EVERYTHING)))
+
+
+def test_the_property_finds_questions_that_go_to_the_newest_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def newest(answers: Any) -> CallerOperation | None:
+        return answers._operations[-1] if answers._operations else None
+
+    shared = lambda: heard_by_each(gateway_to(SessionServer(), shared=True), [(name, "ask") for name in NAMES])  # noqa: E731
+    assert not leaks(asyncio.run(shared()))
+    monkeypatch.setattr(RelayAnswers, "_operation", newest)
+    assert leaks(asyncio.run(shared()))
