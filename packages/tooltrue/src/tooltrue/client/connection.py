@@ -290,9 +290,9 @@ class ClientConnection:
         """Return the answers that a result asks for, and its state, byte for byte, if it has one
         (basic/patterns/mrtr).
         """
-        asked = input_requested(result, method)
-        responses = None if asked.requests is None else await self._input_responses(asked.requests, method)
-        return RelayedRequest({}, responses, asked.state).members
+        question = input_requested(result, method)
+        responses = None if question.requests is None else await self._input_responses(question.requests, method)
+        return RelayedRequest({}, responses, question.state).members
 
     async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
         with contextlib.ExitStack() as waiting:

@@ -47,23 +47,23 @@ _HERE, _PROGRESS, _LOG, _DONE = "here", "progress", "log", "done"
 class DistantRounds:
     """Passes rounds on to the workers that hold their operations, and runs those of other workers here."""
 
-    def __init__(self, facts: Facts, held: HeldOperations) -> None:
+    def __init__(self, facts: Facts, operations: HeldOperations) -> None:
         self._facts = facts
-        self._held = held
+        self._operations = operations
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._told: set[asyncio.Task[None]] = set()
+        self._words: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     async def open(self) -> None:
         """Listen for rounds of callers at other workers."""
-        self._unsubscribe = await self._facts.subscribe(_worker(self._held.worker), self._heard)
-        self._held.elsewhere = self
+        self._unsubscribe = await self._facts.subscribe(_worker(self._operations.worker), self._on_word)
+        self._operations.elsewhere = self
 
     async def close(self) -> None:
         """End the rounds that run here for other workers."""
         self._unsubscribe()
-        self._held.elsewhere = None
-        running = [*self._running.values(), *self._told]
+        self._operations.elsewhere = None
+        running = [*self._running.values(), *self._words]
         for task in running:
             task.cancel()
         if running:
@@ -74,7 +74,7 @@ class DistantRounds:
     async def go_on(self, worker: str, name: str, context: RequestContext, method: str) -> Any:
         """Run a round at the worker that holds its operation. Raises ``ToolError`` if that worker has ended."""
         reply = secrets.token_urlsafe(16)
-        heard, last = asyncio.Event(), asyncio.get_running_loop().time()
+        word_came, last = asyncio.Event(), asyncio.get_running_loop().time()
 
         def on_word(payload: bytes) -> None:
             nonlocal last
@@ -85,7 +85,7 @@ class DistantRounds:
                 case [str(kind), str(level), data, logger] if kind == _LOG:
                     context.channel.log(level, data, logger)
                 case _:
-                    heard.set()
+                    word_came.set()
 
         unsubscribe = await self._facts.subscribe(_answers(reply), on_word)
         responses: Mapping[str, Json] = {} if context.rounds is None else context.rounds.responses
@@ -97,9 +97,9 @@ class DistantRounds:
                     await self._facts.publish(_worker(worker), word)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_HERE_SECONDS):
-                        await heard.wait()
-                is_answered = is_answered or heard.is_set()
-                heard.clear()
+                        await word_came.wait()
+                is_answered = is_answered or word_came.is_set()
+                word_came.clear()
                 if (outcome := await self._facts.remove(_outcome(reply))) is not None:
                     return _read(decode(outcome), method)
                 if asyncio.get_running_loop().time() - last > _SILENT_SECONDS:
@@ -112,7 +112,7 @@ class DistantRounds:
 
     # --- the worker that holds ----------------------------------------------------------------------------------------
 
-    def _heard(self, payload: bytes) -> None:
+    def _on_word(self, payload: bytes) -> None:
         match decode(payload):
             case [str(kind), str(reply), str(name), str(principal), responses, capabilities] if kind == _GO_ON:
                 if reply not in self._running:  # else the word has come a second time
@@ -133,7 +133,7 @@ class DistantRounds:
     async def _run(self, reply: str, name: str, context: RequestContext) -> None:
         signs = asyncio.get_running_loop().create_task(self._signs(reply))
         try:
-            outcome = _written(await self._held.until_asked(self._held.resume(name, context)))
+            outcome = _written(await self._operations.until_asked(self._operations.resume(name, context)))
         except Exception as error:  # noqa: BLE001 - the caller gets it
             outcome = _written(error)
         finally:
@@ -149,8 +149,8 @@ class DistantRounds:
     def tell(self, reply: str, word: list[Json]) -> None:
         """Send a word to the worker of the caller; without waiting, as a channel does."""
         task = asyncio.get_running_loop().create_task(self._facts.publish(_answers(reply), encode(word)))
-        self._told.add(task)
-        task.add_done_callback(self._told.discard)
+        self._words.add(task)
+        task.add_done_callback(self._words.discard)
 
 
 class _DistantChannel:

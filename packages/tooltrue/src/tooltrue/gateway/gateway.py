@@ -67,7 +67,7 @@ class Gateway(Server):
         self._bounds = bounds_of(operator)
         self._questions = question_limits_of(operator)
         self._is_for_one = is_for_one
-        self._held = HeldOperations(_HELD_SECONDS)
+        self._operations = HeldOperations(_HELD_SECONDS)
         self._relays: list[CallerRelay] = []
         self.host = Host(
             with_settings(config, operator),
@@ -99,7 +99,12 @@ class Gateway(Server):
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
         relay = CallerRelay(
-            one, open_connection, self._held, self._bounds, self._questions, is_shared=one.shared or self._is_for_one
+            one,
+            open_connection,
+            self._operations,
+            self._bounds,
+            self._questions,
+            is_shared=one.shared or self._is_for_one,
         )
         self._relays.append(relay)
         return relay
@@ -107,7 +112,7 @@ class Gateway(Server):
     @contextlib.asynccontextmanager
     async def _living(self, server: Server) -> AsyncGenerator[None]:
         """The servers run while the gateway serves."""
-        distant = DistantRounds(self.facts, self._held)
+        distant = DistantRounds(self.facts, self._operations)
         async with self.host:
             await distant.open()
             try:
@@ -115,7 +120,7 @@ class Gateway(Server):
                 yield
             finally:
                 await distant.close()
-                self._held.close()
+                self._operations.close()
                 for relay in self._relays:
                     await relay.callers.close()
 

@@ -41,7 +41,7 @@ class HeldOperations:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._held: dict[str, _Held] = {}
+        self._entries: dict[str, _Held] = {}
         self.worker = secrets.token_urlsafe(8).replace(".", "-")
         self.elsewhere: Elsewhere | None = None
 
@@ -64,31 +64,31 @@ class HeldOperations:
         return await self.until_asked(self.resume(name, context))
 
     def _hold(self, operation: CallerOperation) -> str:
-        if sum(one.operation.principal == operation.principal for one in self._held.values()) >= MOST_HELD:
+        if sum(one.operation.principal == operation.principal for one in self._entries.values()) >= MOST_HELD:
             operation.cancel()
             raise ToolError.of(TOO_MANY_HELD_OPERATIONS, limit=MOST_HELD)
         name = secrets.token_urlsafe(16)
-        self._held[name] = _Held(operation, asyncio.get_running_loop().call_later(self._seconds, self._expire, name))
+        self._entries[name] = _Held(operation, asyncio.get_running_loop().call_later(self._seconds, self._expire, name))
         return name
 
     def resume(self, name: str, context: RequestContext) -> CallerOperation:
         """Take the operation of this name, which this worker holds, and give it the answers."""
-        held = self._held.get(name)
-        if held is None or held.operation.principal != context.principal.id:
+        entry = self._entries.get(name)
+        if entry is None or entry.operation.principal != context.principal.id:
             raise ToolError.of(HELD_OPERATION_GONE)
         responses: Mapping[str, Json] = {} if context.rounds is None else context.rounds.responses
-        held.operation.check(responses)
-        del self._held[name]
-        held.expiry.cancel()
-        held.operation.go_on(context, responses)
-        return held.operation
+        entry.operation.check(responses)
+        del self._entries[name]
+        entry.expiry.cancel()
+        entry.operation.go_on(context, responses)
+        return entry.operation
 
     def _expire(self, name: str) -> None:
-        self._held.pop(name).operation.cancel()
+        self._entries.pop(name).operation.cancel()
 
     def close(self) -> None:
         """Cancel them all."""
-        for held in self._held.values():
-            held.expiry.cancel()
-            held.operation.cancel()
-        self._held.clear()
+        for entry in self._entries.values():
+            entry.expiry.cancel()
+            entry.operation.cancel()
+        self._entries.clear()

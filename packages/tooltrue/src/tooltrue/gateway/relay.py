@@ -54,7 +54,7 @@ class CallerRelay:
         self,
         one: ServerConfig,
         open_connection: OpenConnection,
-        held: HeldOperations,
+        operations: HeldOperations,
         bounds: ConnectionBounds,
         questions: QuestionLimits,
         *,
@@ -62,7 +62,7 @@ class CallerRelay:
     ) -> None:
         self._is_program = one.command is not None
         self._is_shared = is_shared
-        self._held = held
+        self._operations = operations
         self.callers = CallerConnections(one.label, open_connection, bounds, questions)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._common = CallerConnection(self.answers)
@@ -125,9 +125,9 @@ class CallerRelay:
     ) -> T | InputRequiredResult:
         """Run one round of an operation: until its result, or until the server asks."""
         own = None if context.rounds is None else context.rounds.own
-        if own is not None and self._held.is_named_by(own):
+        if own is not None and self._operations.is_named_by(own):
             try:
-                return await self._held.go_on(own, context, method)
+                return await self._operations.go_on(own, context, method)
             except InvalidParams as error:
                 raise CallerRefused(error) if error.code == INVALID_INPUT_RESPONSE else error from None
         operation = CallerOperation(context)
@@ -144,7 +144,7 @@ class CallerRelay:
             with operation.current():  # it ends with this round, and needs no task of its own
                 return await work()
         operation.begin(work)
-        return await self._held.until_asked(operation)
+        return await self._operations.until_asked(operation)
 
 
 async def _stateless(
@@ -168,16 +168,16 @@ async def _stateless(
         if relayed.members:  # the answers of the caller are at fault
             raise _refused(error) from None
         raise
-    except InputRequested as asked:
+    except InputRequested as question:
         try:
-            questions = {key: answers.checked(request) for key, request in (asked.requests or {}).items()}
+            questions = {key: answers.checked(request) for key, request in (question.requests or {}).items()}
             with answers.asking(request["method"] for request in questions.values()):
                 pass  # counted; an answer comes with the next request
         except RpcError as error:
             raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=fact_of(error)) from None
         return InputRequiredResult(
-            None if asked.requests is None else questions,
-            requestState=None if asked.state is None else _STATE + asked.state,
+            None if question.requests is None else questions,
+            requestState=None if question.state is None else _STATE + question.state,
         )
 
 
