@@ -558,6 +558,9 @@ def _windows_popen(subprocess: Any) -> None:
             options["process_group"] = 0
         if startup is not None and (handles := startup.lpAttributeList.get("handle_list")):
             options["pass_fds"] = tuple(handles)
+        jobs = sys.modules.get("support.windows.jobs")
+        if jobs is not None and jobs.ends_its_children():
+            options["preexec_fn"] = jobs.end_with_parent
         start(self, args, bufsize, *more, **options)
 
     def send_signal(self: Any, number: int) -> None:
@@ -682,10 +685,16 @@ def install(system: str) -> None:
     _hide_places(_PLACES[system])
     if system == "windows":
         _protect_open_files()
+        if os.path.exists(program := f"{sys.executable}{_PROGRAM}"):
+            sys.executable = program
     builtins.__import__ = _import
     importlib.import_module = _import_module
     importlib.util.find_spec = _find_spec
     _apply_pending()
+
+
+_PROGRAM = ".exe"
+"""The ending of a program on Windows, which the interpreter of its environment has as a second name."""
 
 
 def prepare(environment: str, system: str) -> None:
@@ -702,6 +711,9 @@ def prepare(environment: str, system: str) -> None:
     )
     with open(os.path.join(place, "_tooltrue_without_posix.py"), "w", encoding="utf-8") as file:
         file.write(code)
+    program = os.path.join(environment, "bin", f"python{_PROGRAM}")
+    if system == "windows" and not os.path.lexists(program):
+        os.symlink("python", program)
     # Before the other files of this kind, which are read in the order of their names.
     with open(os.path.join(place, "00_tooltrue_without_posix.pth"), "w", encoding="utf-8") as file:
         file.write("import _tooltrue_without_posix\n")

@@ -1,7 +1,8 @@
 """Job objects, handles of processes, and the events of a console, made of /proc and signals.
 
 A job holds the processes that were added, those that they have started, and all of their process groups. A process
-whose parent has gone becomes a child of the process that has made the job, by which it is still recognized.
+whose parent has gone becomes a child of the process that has made the job, by which it is still recognized. When the
+process that has made a job for itself is killed, only its own children end with it.
 """
 
 from __future__ import annotations
@@ -59,6 +60,16 @@ class _Job:
                     os.kill(process, signal.SIGKILL)
             if not others:
                 return
+
+
+def ends_its_children() -> bool:
+    """Whether this process is in a job that ends with it."""
+    return any(job.kills_on_close and os.getpid() in job.members for job in _jobs.values())
+
+
+def end_with_parent() -> None:
+    """Called in a new process: it is killed when its parent has ended."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 _jobs: dict[int, _Job] = {}

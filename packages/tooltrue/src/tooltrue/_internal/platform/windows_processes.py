@@ -134,10 +134,14 @@ def end_children() -> None:
 def kill_tree(leader: int) -> None:
     """Kill ``leader``, a program of this process (:func:`start_program`), and its descendants.
 
+    Another child of this process is killed as well, and with it all that is in a job of which it has the only handle.
     The process that started it must still wait for it. Never raises.
     """
     if (program := _programs.get(leader)) is not None:
         program.job.kill()
+    else:
+        with contextlib.suppress(OSError):
+            os.kill(leader, signal.SIGTERM)  # at once, as every signal but those of the console
 
 
 def figures(process: int) -> dict[str, int]:
