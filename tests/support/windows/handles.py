@@ -33,7 +33,11 @@ _CREATE = 2
 _READ_DATA, _WRITE_DATA = 1, 2
 _GENERIC = 0xF000_0000
 
+_CURRENT_PROCESS = ctypes.c_void_p(-1).value
+"""The handle that every process has of itself (``GetCurrentProcess``)."""
+
 INVALID_HANDLE, NAME_INVALID, NAME_NOT_FOUND, NAME_COLLISION = 0xC0000008, 0xC0000033, 0xC0000034, 0xC0000035
+OBJECT_TYPE_MISMATCH = 0xC0000024
 ACCESS_DENIED, NOT_A_DIRECTORY, IS_A_DIRECTORY, CANNOT_DELETE = 0xC0000022, 0xC0000103, 0xC00000BA, 0xC0000121
 REPARSE_MET, NOT_SUPPORTED, NO_MORE_FILES, NOT_A_REPARSE_POINT = 0xC000050B, 0xC00000BB, 0x80000006, 0xC0000275
 _STATUSES = {
@@ -114,6 +118,8 @@ class FakeFiles:
 
     def at(self, handle: int | None) -> _Opened:
         """What is open at a handle, which is a descriptor; Python may have opened it."""
+        if handle == _CURRENT_PROCESS:
+            raise Refusal(OBJECT_TYPE_MISMATCH)
         try:
             _fstat(-1 if handle is None else handle)
         except OSError:
@@ -351,7 +357,7 @@ class FakeFiles:
         _rename(source, name, dst_dir_fd=parent)
 
     def _living(self) -> Iterator[_Opened]:
-        for each in self.handles.values():
+        for each in [*self.handles.values()]:  # other threads open more meanwhile
             try:
                 _fstat(each.fd)
             except OSError:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.descriptors import open_descriptors
 from support.toolbox import modules_of_systems
 from support.toolbox.refusals import refused
 from support.windows.handles import FILES
@@ -107,6 +108,7 @@ def test_a_junction_is_refused_even_when_it_points_inside(files: Any, root: Path
         files.read_file("a/main.py")
 
 
+@pytest.mark.needs("fifos")
 def test_a_reparse_point_of_unknown_meaning_is_no_file(files: Any, root: Path) -> None:
     os.mkfifo(root / "socket")
     with refused("TT6024"):
@@ -270,13 +272,22 @@ def test_a_failed_change_leaves_no_draft_and_no_open_handle(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "injected")
 
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     monkeypatch.setattr(os, "write", fail)
     with refused("TT6035"):
         files.write_file("src/main.py", "new\n", mode="overwrite")
     monkeypatch.undo()
     assert sorted(os.listdir(root / "src")) == ["deep", "main.py"]
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
+
+
+def test_a_closed_folder_has_no_root_to_start_from(windows: SimpleNamespace, root: Path) -> None:
+    """On Windows -1 is a handle, too: that of the process itself."""
+    files = windows.files.Files([root])
+    files.close()
+    with pytest.raises(ToolError) as caught:
+        files.read_file("src/main.py")
+    assert caught.value.facts["problem"] == "EBADF"
 
 
 def test_the_lock_of_a_folder_is_one_for_all_its_spellings(windows: SimpleNamespace, root: Path) -> None:

@@ -57,6 +57,7 @@ _NUMBERS = {
     0xC0000008: errno.EBADF,
     0xC000000F: errno.ENOENT,
     0xC0000022: errno.EACCES,
+    0xC0000024: errno.EBADF,  # the handle of something else, such as -1, which is this process
     0xC0000033: errno.EINVAL,
     0xC0000034: errno.ENOENT,
     0xC0000035: errno.EEXIST,
