@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import psutil
+
 from tooltrue import Client, Server
 from tooltrue.client.call_results import Result
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue_toolbox.command import read_text, toolset
+from tooltrue_toolbox.command import confined, read_text, toolset
 from tooltrue_toolbox.platform.sandbox.programs import what_holds
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "FILES",
     "HOLDS",
     "OURS",
+    "PYTHON_PLACES",
     "SECRET",
     "call",
     "entry",
@@ -39,6 +42,9 @@ FILES = [{"name": "file", "type": "path", "many": True}]
 """Arguments of a command, as the list has them."""
 
 SECRET = "outside-secret"
+
+PYTHON_PLACES = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix})
+"""The folders that a program in Python reads."""
 
 
 def served_folder(place: Path) -> Path:
@@ -72,14 +78,14 @@ def script(name: str, text: str, **more: Any) -> str:
 
 
 def python(name: str, text: str, **more: Any) -> str:
-    """The same in Python."""
-    places = [sys.prefix, sys.base_prefix, sys.exec_prefix]
+    """The same in Python, which every system has."""
+    places = [*PYTHON_PLACES]
     return entry(name, sys.executable, "-I", "-S", "-c", text, interpreter=True, readable=places, **more)
 
 
 def served(root: Path, *entries: str) -> Server:
-    """A server with these commands and without approvals."""
-    server = Server("commands", toolsets=[toolset(read_text("\n".join(entries)), [root])])
+    """A server with these commands and without approvals, on a system that confines no program as well."""
+    server = Server("commands", toolsets=[toolset(confined(read_text("\n".join(entries)), "available"), [root])])
     return server.with_guard(confirm=Confirm.never())
 
 
@@ -99,11 +105,4 @@ OURS = f"{os.getpid():08}"
 
 def left(word: str) -> list[int]:
     """The processes of this machine that have ``word`` in their command line."""
-    return [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/cmdline") if word in _text(each)]
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_bytes().decode(errors="replace")
-    except OSError:
-        return ""
+    return [each.pid for each in psutil.process_iter(["cmdline"]) if word in " ".join(each.info["cmdline"] or ())]

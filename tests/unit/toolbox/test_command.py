@@ -6,33 +6,46 @@ import asyncio
 import json
 import os
 import signal
+import sys
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.event_loops import each_event_loop
 from support.sources import SOURCES
-from support.toolbox.commands import FILES, HOLDS, OURS, call, entry, left, python, script, served
+from support.toolbox.commands import FILES, HOLDS, OURS, PYTHON_PLACES, call, entry, left, python, served
 from tooltrue import Client, Server
-from tooltrue._internal.platform.processes import descendants
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
-from tooltrue_toolbox.command import AllowList, Command, confined, read, read_text, simple, toolset
+from tooltrue_toolbox.command import AllowList, Command, confined, read, read_text, toolset
 from tooltrue_toolbox.completion import wait_until_done
+from tooltrue_toolbox.platform import handles, path_syntax
 from tooltrue_toolbox.platform.sandbox import supervisor_link
-from tooltrue_toolbox.platform.sandbox.programs import ProcessOutcome, SandboxBounds, SandboxJob, run
+from tooltrue_toolbox.platform.sandbox.programs import LIMITED_BY, ProcessOutcome, SandboxBounds, SandboxJob, run
 from tooltrue_toolbox.rooted_paths import Folders
 
 __all__ = ["each_event_loop"]
 
-LINES = entry("lines", "wc", "-l", arguments=FILES)
+LINES = python("lines", "import sys; print(*(len(open(file).readlines()) for file in sys.argv[2:]))", arguments=FILES)
 PATHS = [str(source.parent) for source in SOURCES]
 SOURCE = os.pathsep.join(PATHS)
+ACCESS_VIOLATION = 0xC0000005
+"""The exit status that Windows has instead of the signal."""
+
+MEASURED = () if LIMITED_BY == "job object" else ("cpu_seconds", "peak_memory_bytes")
+"""The figures of the process that the system keeps."""
+
+SLEEPING = "import time; time.sleep(300)"
+SLEEP = f"[sys.executable, '-I', '-S', '-c', {SLEEPING!r}, '300.{OURS}']"
+"""The command line of a program that outlives each test, as an expression of Python."""
 
 
 @pytest.fixture
@@ -54,29 +67,31 @@ def code_of(server: Server, command: str, *args: str, **more: Any) -> str:
 @pytest.mark.process
 @pytest.mark.usefixtures("each_event_loop")
 def test_the_result_of_a_command_has_its_output_and_exit_code(root: Path) -> None:
-    value = call(served(root, script("both", "echo out; echo err >&2; exit 3")), "both").value
+    both = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
+    value = call(served(root, python("both", both)), "both").value
     assert value == {
         "command": "both",
         "working_directory": ".",
         "ended": "exit",
         "exit_code": 3,
-        "stdout": "out\n",
-        "stderr": "err\n",
+        "stdout": f"out{os.linesep}",
+        "stderr": f"err{os.linesep}",
         "seconds": value["seconds"],
-        "cpu_seconds": value["cpu_seconds"],
-        "peak_memory_bytes": value["peak_memory_bytes"],
+        **{name: value[name] for name in MEASURED},
     }
 
 
 @pytest.mark.process
 def test_bytes_that_are_no_text_are_told_as_such(root: Path) -> None:
-    assert call(served(root, script("raw", r"printf 'a\377b'")), "raw").value["stdout"] == "a\ufffdb"
+    raw = python("raw", r"import sys; sys.stdout.buffer.write(b'a\377b')")
+    assert call(served(root, raw), "raw").value["stdout"] == "a\ufffdb"
 
 
 @pytest.mark.process
 def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
-    value = call(served(root, script("crash", "kill -SEGV $$")), "crash").value
-    assert (value["ended"], value["signal"]) == ("signal", signal.SIGSEGV)
+    value = call(served(root, python("crash", "import faulthandler; faulthandler._read_null()")), "crash").value
+    assert value["ended"] == "signal"
+    assert value["signal"] in (signal.SIGSEGV, ACCESS_VIOLATION)
     assert value["note"].endswith("[TT6145]")
 
 
@@ -84,18 +99,18 @@ def test_a_signal_is_told_with_a_next_step(root: Path) -> None:
 @pytest.mark.usefixtures("each_event_loop")
 def test_the_result_of_a_timed_out_command_has_the_output_before_the_timeout(root: Path) -> None:
     """The script has to have begun before its time is over: on a busy machine it gets more of it."""
-    server = served(root, script("slow", "echo begun; sleep 60", seconds=20))
+    server = served(root, python("slow", "import time; print('begun', flush=True); time.sleep(60)", seconds=20))
     for seconds in (0.5, 4, 16):
         value = call(server, "slow", seconds=seconds).value
         if value["stdout"]:
             break
-    assert (value["ended"], value["stdout"]) == ("time", "begun\n")
+    assert (value["ended"], value["stdout"]) == ("time", f"begun{os.linesep}")
     assert value["note"].startswith(f"It was ended after {seconds} seconds")
 
 
 @pytest.mark.process
 def test_the_whole_of_long_output_is_read_behind_its_link(root: Path) -> None:
-    server = served(root, script("long", "seq 200000"))
+    server = served(root, python("long", "print(*range(1, 200_001), sep='\\n')"))
 
     async def main() -> tuple[str, str]:
         async with Client(server) as client:
@@ -105,17 +120,24 @@ def test_the_whole_of_long_output_is_read_behind_its_link(root: Path) -> None:
             return result.value["stdout"], "".join(part.text for part, *_ in parts if isinstance(part, TextResource))
 
     shown, whole = asyncio.run(main())
-    assert whole == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert whole == "".join(f"{n}{os.linesep}" for n in range(1, 200_001))
     assert "characters left out; all of it: kept:" in shown
     assert len(shown) < 17_000
+
+
+STEPS = """
+import os, sys, time
+for word, stream in (("one", sys.stdout), ("two", sys.stderr), ("three", sys.stdout)):
+    print(word, file=stream, flush=True)
+    while word != "three" and not os.path.exists(f"told-{word}"):
+        time.sleep(0.01)
+"""
 
 
 @pytest.mark.process
 def test_progress_is_the_newest_line(root: Path) -> None:
     """Each line is printed once the one before has been told: lines that come together are told as one."""
-    until = "until [ -e told-{} ]; do sleep 0.01; done"
-    steps = ["echo one", until.format("one"), "echo two >&2", until.format("two"), "echo three"]
-    server = served(root, script("steps", "; ".join(steps)))
+    server = served(root, python("steps", STEPS))
     seen: list[tuple[float, str | None]] = []
 
     def progress(done: float, total: float | None, text: str | None) -> None:
@@ -127,17 +149,28 @@ def test_progress_is_the_newest_line(root: Path) -> None:
             await client.call_tool("execute_command", {"command": "steps"}, progress=progress)
 
     asyncio.run(main())
-    assert seen == [(4, "one"), (8, "two"), (14, "three")]
+    end = len(os.linesep)
+    assert seen == [(3 + end, "one"), (6 + 2 * end, "two"), (11 + 3 * end, "three")]
 
 
 # The end
 
 
+FOREVER = f"""
+import signal, subprocess, sys, time
+subprocess.Popen({SLEEP}, start_new_session=True)
+print("begun", flush=True)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.run({SLEEP})
+"""
+BEGUN = f"import time; print('begun', flush=True); {SLEEPING}"
+
+
 @pytest.mark.process
 @pytest.mark.usefixtures("each_event_loop")
 def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
-    server = served(root, script("forever", f"setsid sleep 300.{OURS} & echo begun; trap '' TERM; sleep 300.{OURS}; sleep 300.{OURS}"))  # fmt: skip  # noqa: E501
-    begun, before = asyncio.Event(), {*_own_children()}
+    server = served(root, python("forever", FOREVER))
+    begun, before = asyncio.Event(), _own_children()
 
     async def main() -> None:
         async with server.serving(), Client(server) as client:
@@ -148,12 +181,11 @@ def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
 
             running = asyncio.create_task(client.call_tool("execute_command", arguments, progress=progress))
             await asyncio.wait_for(begun.wait(), LIMIT)
-            supervisors = [os.pidfd_open(each) for each in {*_own_children()} - before]
+            supervisors = _own_children() - before
             assert supervisors
             assert left(f"300.{OURS}") != []
             running.cancel()
-            for each in supervisors:
-                await _ended(each)
+            await asyncio.to_thread(_wait_until, lambda: not any(each.is_running() for each in supervisors))
 
     asyncio.run(main())
     assert left(f"300.{OURS}") == []
@@ -161,20 +193,16 @@ def test_of_a_call_that_was_given_up_nothing_is_left(root: Path) -> None:
 
 @pytest.mark.process
 def test_however_often_it_is_given_up_the_program_is_gone_before_the_call_ends(root: Path) -> None:
-    async def main() -> set[int]:
-        begun, before = asyncio.Event(), {*_own_children()}
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            job = SandboxJob("/bin/sh", ("sh", "-c", f"echo begun; sleep 300.{OURS}"), folder)
+    async def main() -> set[psutil.Process]:
+        begun, before = asyncio.Event(), _own_children()
+        with _job(root, BEGUN) as job:
             running = asyncio.create_task(run(job, lambda size, part: begun.set()))
             await asyncio.wait_for(begun.wait(), LIMIT)
             while not running.done():
                 running.cancel()
                 await asyncio.sleep(0)  # to where it waits for the end
             assert running.cancelled()
-            return {*_own_children()} - before
-        finally:
-            os.close(folder)
+            return _own_children() - before
 
     assert asyncio.run(main()) == set()
     assert left(f"300.{OURS}") == []
@@ -185,21 +213,16 @@ def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor_link, "_GRACE_SECONDS", 0.1)
-    before, stopped = {*_own_children()}, list[int]()
+    before, stopped = _own_children(), list[psutil.Process]()
 
     def stop_it(size: int, part: bytes) -> None:
-        for each in {*_own_children()} - before:
-            os.kill(each, signal.SIGSTOP)
+        for each in _own_children() - before:
+            each.suspend()
             stopped.append(each)
 
     async def main(seconds: float) -> ProcessOutcome:
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            program = ("sh", "-c", f"echo begun; sleep 300.{OURS}; sleep 300.{OURS}")
-            job = SandboxJob("/bin/sh", program, folder, bounds=SandboxBounds(seconds=seconds))
+        with _job(root, BEGUN, SandboxBounds(seconds=seconds)) as job:
             return await asyncio.wait_for(run(job, stop_it), LIMIT)
-        finally:
-            os.close(folder)
 
     for seconds in (0.5, 4, 16):  # on a busy machine it takes longer to begin
         assert asyncio.run(main(seconds)).cause == "time"
@@ -212,49 +235,49 @@ def test_a_supervisor_that_does_not_listen_is_ended_with_all_that_it_holds(
 @pytest.mark.process
 def test_a_cancelled_task_still_waits_for_its_process() -> None:
     async def main() -> int | None:
-        cat = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
-        assert cat.stdin
-        waiting = asyncio.create_task(wait_until_done(lambda: cat.returncode is not None, cat.wait))
+        reader = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"), stdin=asyncio.subprocess.PIPE
+        )
+        assert reader.stdin
+        waiting = asyncio.create_task(wait_until_done(lambda: reader.returncode is not None, reader.wait))
         for _ in range(3):
             await asyncio.sleep(0)
             waiting.cancel()
-        cat.stdin.close()
+        reader.stdin.close()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        return cat.returncode
+        return reader.returncode
 
     assert asyncio.run(main()) == 0
 
 
-def _own_children() -> list[int]:
-    ours = os.getpid()
-    return [each for each in descendants() if f"PPid:\t{ours}\n" in _status(each)]
+@contextmanager
+def _job(root: Path, text: str, bounds: SandboxBounds | None = None) -> Generator[SandboxJob]:
+    """A program in Python that works in the folder, and has the word of this run in its command line."""
+    folder = handles.open_root(root)
+    argv = ("python", "-I", "-S", "-c", text, f"300.{OURS}")
+    try:
+        yield SandboxJob(
+            sys.executable, argv, folder, readable=(sys.executable, *PYTHON_PLACES), bounds=bounds or SandboxBounds()
+        )
+    finally:
+        handles.close(folder)
+
+
+def _own_children() -> set[psutil.Process]:
+    return {*psutil.Process().children()}
 
 
 def _wait_until_gone(word: str) -> None:
     """Wait for the killed processes to disappear: each exists until the system schedules it once more."""
+    _wait_until(lambda: not left(word))
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
     until = time.monotonic() + LIMIT
-    while found := left(word):
-        assert time.monotonic() < until, found
+    while not holds():
+        assert time.monotonic() < until
         time.sleep(0.01)
-
-
-def _status(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/status").read_text()
-    except OSError:  # it has ended
-        return ""
-
-
-async def _ended(process: int) -> None:
-    """Once a process, given as a descriptor, has ended."""
-    over, loop = asyncio.Event(), asyncio.get_running_loop()
-    loop.add_reader(process, over.set)
-    try:
-        await asyncio.wait_for(over.wait(), LIMIT)
-    finally:
-        loop.remove_reader(process)
-        os.close(process)
 
 
 # The sandbox
@@ -366,7 +389,7 @@ def test_a_program_without_namespaces_ends_with_its_supervisor_and_survivors_del
 
 @pytest.mark.process
 def test_a_missing_required_sandbox_feature_ends_the_start(root: Path) -> None:
-    allowed = AllowList(simple(["pwd"]).commands, ("no such hold",))
+    allowed = AllowList(read_text(LINES).commands, ("no such hold",))
     with pytest.raises(ConfigurationError) as caught:
         toolset(allowed, [root])
     assert caught.value.code == "TT6110"
@@ -388,8 +411,8 @@ def test_a_missing_required_sandbox_feature_ends_the_start(root: Path) -> None:
         ("[commands.x]\nrun = 'pwd; id'\ndescription = 'x'", "TT6102"),
         ("[commands.x]\nrun = ['pwd']\ndescription = 'x'\nshell = true", "TT6102"),
         ("[commands.'X y!']\nrun = ['pwd']\ndescription = 'x'", "TT6102"),
-        (entry("x", "echo", arguments=[{"name": "a", "pattern": "("}]), "TT6109"),
-        (entry("x", "echo", arguments=[{"name": "a", "many": True}, {"name": "b"}]), "TT6109"),
+        (python("x", "pass", arguments=[{"name": "a", "pattern": "("}]), "TT6109"),
+        (python("x", "pass", arguments=[{"name": "a", "many": True}, {"name": "b"}]), "TT6109"),
         (entry("x", "no-such-program-at-all"), "TT6103"),
     ],
 )
@@ -406,14 +429,24 @@ def test_a_list_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_command_of_which_nothing_is_said_counts_as_the_worst() -> None:
-    assert simple(["git status", "pwd"]).effect() == "destructive"
-    assert read_text(entry("a", "pwd", effect="read") + entry("b", "touch", effect="write")).effect() == "write"
+    command = f"[commands.a]\nrun = [{json.dumps(sys.executable)}]\ndescription = 'x'"
+    assert read_text(command).effect() == "destructive"
+    assert read_text(python("a", "pass", effect="read") + python("b", "pass", effect="write")).effect() == "write"
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("language", "where"), [("en", "in ., without network"), ("zh", "在 . 中，不能访问网络")])
+@pytest.mark.parametrize(
+    ("language", "where"),
+    [
+        ("en", "in ., without network" if LIMITED_BY is None else "in ., not confined"),
+        ("zh", "在 . 中，不能访问网络" if LIMITED_BY is None else "在 . 中，不受约束"),
+    ],
+    ids=["en", "zh"],
+)
 def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path, language: str, where: str) -> None:
-    server = Server("commands", toolsets=[toolset(simple(["touch made"]), [root])], language=language)
+    text = "open('made','w')"
+    allowed = confined(read_text(python("make", text, effect="destructive")), "available")
+    server = Server("commands", toolsets=[toolset(allowed, [root])], language=language)
     asked: list[str] = []
 
     def decide(question: Any) -> bool:
@@ -422,20 +455,19 @@ def test_a_person_is_asked_about_the_very_words_that_will_run(root: Path, langua
 
     async def main() -> bool:
         async with Client(server, elicit=decide) as client:
-            return (await client.call_tool("execute_command", {"command": "touch made"})).is_error
+            return (await client.call_tool("execute_command", {"command": "make"})).is_error
 
     assert asyncio.run(main()) is False
-    assert "/touch ['made']" in asked[0]
+    assert f"{sys.executable} {['-I', '-S', '-c', text]}" in asked[0]
     assert where in asked[0]
-    assert os.listdir(root) == ["a.txt", "made"] or os.listdir(root) == ["made", "a.txt"]
+    assert sorted(os.listdir(root)) == ["a.txt", "made"]
 
 
 # Tool definitions and arguments
 
-OPTIONS = entry(
+OPTIONS = python(
     "log",
-    "printf",
-    "%s ",
+    "import sys; print(*sys.argv[1:], end=' ')",
     options={"-n": {"type": "integer", "minimum": 1, "maximum": 9}, "--oneline": True, "--since": {"format": "date"}},
     arguments=[{"name": "what", "enum": ["a", "b"]}],
 )
@@ -470,23 +502,27 @@ def test_valid_command_arguments_are_assembled_in_one_order(root: Path) -> None:
 
 
 def test_a_path_counts_from_the_working_directory(root: Path) -> None:
-    assert code_of(served(root, LINES), "lines", str(root / "a.txt")) == "TT6128"
+    absolute = str(root / "a.txt")
+    if not path_syntax.TAKES_ANY_NAME:  # a word that begins with a slash is refused there as an option
+        absolute = absolute.replace("/", "\\")
+    assert code_of(served(root, LINES), "lines", absolute) == "TT6128"
     assert code_of(served(root, LINES), "lines", "none.txt") == "TT6020"
 
 
 def test_of_several_folders_one_has_to_be_named(root: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    server = Server("commands", toolsets=[toolset(read_text(LINES), [root, tmp_path / "other"])])
+    allowed = confined(read_text(LINES), "available")
+    server = Server("commands", toolsets=[toolset(allowed, [root, tmp_path / "other"])])
     assert code_of(server, "lines", "a.txt") == "TT6129"
     assert code_of(server, "lines", "b.txt", working_directory="other") == "TT6020"
 
 
 @pytest.mark.process
 def test_a_program_that_has_gone_is_told(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "tool").write_text("#!/bin/sh\n")
-    (tmp_path / "tool").chmod(0o755)
-    server = served(root, entry("tool", str(tmp_path / "tool")))
-    (tmp_path / "tool").unlink()
+    program = tmp_path / "tool.exe"  # the ending makes it a program on Windows, too
+    program.touch(0o755)
+    server = served(root, entry("tool", str(program)))
+    program.unlink()
     assert code_of(server, "tool") == "TT6141"
 
 
@@ -517,7 +553,7 @@ LOG: Command = read_text(OPTIONS).commands["log"]
 def test_no_words_make_an_option_that_is_not_listed(words: list[str]) -> None:
     with Folders([Path("/")]) as folders:
         try:
-            _, _, *argv = LOG.argv(words, folders, ".")
+            argv = [*LOG.argv(words, folders, ".")][1 + len(LOG.fixed) :]
         except ToolError:
             return
     options, arguments = argv[: argv.index("--")], argv[argv.index("--") + 1 :]

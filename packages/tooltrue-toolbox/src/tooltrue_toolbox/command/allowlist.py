@@ -47,6 +47,7 @@ from tooltrue_toolbox.command.wording import (
     LABEL_THE_ALLOWLIST,
     REASON_ARGUMENT_NOT_LAST,
 )
+from tooltrue_toolbox.platform import path_syntax
 from tooltrue_toolbox.platform.programs import PROGRAMS, Misreading
 from tooltrue_toolbox.platform.sandbox.mechanisms import HOLDS
 from tooltrue_toolbox.rooted_paths import Folders, path_errors
@@ -209,7 +210,7 @@ class WordRule:
         return self._inside(word, where, folders, below) if self.kind == "path" else word
 
     def _inside(self, word: str, where: str, folders: Folders, below: str) -> str:
-        target = None if word.startswith("/") else folders.target(word if below == "." else f"{below}/{word}")
+        target = None if path_syntax.is_absolute(word) else folders.target(word if below == "." else f"{below}/{word}")
         if target is None:
             raise ToolError.of(COMMAND_PATH_OUTSIDE_DIRECTORY, where=where)
         with (
