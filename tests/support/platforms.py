@@ -37,6 +37,12 @@ def _has(module: str) -> bool:
 
 
 FEATURES: dict[str, Feature] = {
+    "attributes": Feature(
+        "extended attributes of files that Python reads and sets (`setxattr`)",
+        ("Linux",),
+        "permissions alone, or an access list, are kept",
+        lambda: hasattr(os, "setxattr"),
+    ),
     "confinement": Feature(
         "Landlock, seccomp and namespaces, which confine a program",
         ("Linux",),
@@ -57,12 +63,24 @@ FEATURES: dict[str, Feature] = {
     "modes": Feature(
         "owners and permission bits of files", _POSIX, "an access list of the user", lambda: hasattr(os, "geteuid")
     ),
+    "names": Feature(
+        "names of files with a colon, an asterisk or a backslash, or with a dot or space at the end",
+        _POSIX,
+        "such a name is refused",
+        lambda: hasattr(os, "geteuid"),
+    ),
     "pipes": Feature("pipes in the event loop", _POSIX, "threads that read and write them", lambda: _has("fcntl")),
     "proc": Feature(
         "files of the system about a process (`/proc`)",
         ("Linux",),
         "the calls of the system, or no figure",
         lambda: os.path.exists("/proc/self/status"),
+    ),
+    "replacement": Feature(
+        "replacing a file that a program has open",
+        _POSIX,
+        "the file is replaced once the program has closed it",
+        lambda: hasattr(os, "geteuid"),
     ),
     "signals": Feature(
         "signals from another process that a program can handle",

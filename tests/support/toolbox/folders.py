@@ -3,7 +3,6 @@ where it cannot."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from pathlib import Path
 
@@ -11,20 +10,19 @@ import pytest
 
 from tooltrue_toolbox.files import Files
 from tooltrue_toolbox.platform import handles
-from tooltrue_toolbox.platform.handles import beneath
 
 WAYS = ["in one call", "name by name"]
 
 
 def kernel_can() -> bool:
-    here = os.open(".", os.O_PATH)
+    here = handles.open_root(Path())
     try:
-        found = beneath(here, ".")
+        found = handles.beneath(here, ".")
         if found is not None:
-            os.close(found)
+            handles.close(found)
         return found is not None
     finally:
-        os.close(here)
+        handles.close(here)
 
 
 @pytest.fixture

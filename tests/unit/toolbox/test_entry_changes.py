@@ -22,6 +22,7 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue_toolbox.files import FileLimits, Files, toolset
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import PathRules
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
@@ -247,7 +248,7 @@ def test_a_directory_of_which_nothing_can_be_deleted_is_there_as_before(
 ) -> None:
     (root / "d" / "kept").mkdir(parents=True)
     (root / "d" / "kept" / "a").touch()
-    monkeypatch.setattr(os, "unlink", refuse)
+    monkeypatch.setattr(handles, "remove_file", refuse)
     with refused("TT6033"):
         files.delete_file("d", AGREED, recursive=True)
     assert tree(root) == ["d", "d/kept", "d/kept/a"]
@@ -263,17 +264,17 @@ def test_the_rest_of_a_partially_deleted_directory_is_restored_and_reported(
 ) -> None:
     (root / "b" / "d" / "in").mkdir(parents=True)
     (root / "b" / "d" / "in" / "old").touch()
-    real = os.rmdir
+    real = handles.remove_directory
 
-    def late(name: str, *, dir_fd: int) -> None:
+    def late(parent: int, name: str) -> None:
         """Somebody else adds something, and perhaps takes the name as well."""
         (deleted,) = (root / "b").glob("*.deleted")
         (deleted / "in" / "theirs").touch()
         if taken:
             (root / "b" / "d").touch()
-        real(name, dir_fd=dir_fd)
+        real(parent, name)
 
-    monkeypatch.setattr(os, "rmdir", late)
+    monkeypatch.setattr(handles, "remove_directory", late)
     with pytest.raises(ToolError) as caught:
         files.delete_file("b/d", AGREED, recursive=True)
     monkeypatch.undo()
@@ -437,14 +438,14 @@ def test_d25_twin_a_deleted_file_frees_its_space(root: Path) -> None:
 
 def test_properties_are_told_without_the_content(files: Files, root: Path) -> None:
     (root / "a.csv").write_bytes(b"a;b\r\n1;2\r\n")
-    (root / "a.csv").chmod(0o640)
+    (root / "a.csv").chmod(0o444)
     os.utime(root / "a.csv", ns=(0, 1_700_000_000_500_000_000))
     assert files.file_info("a.csv") == {
         "path": "a.csv",
         "type": "file",
         "size": 10,
         "modified": "2023-11-14T22:13:20.500+00:00",
-        "permissions": "-rw-r-----",
+        "permissions": "-r--r--r--",
         "version": files.read_file("a.csv")["version"],
         "media_type": "text/csv",
         "text": True,

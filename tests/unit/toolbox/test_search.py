@@ -22,6 +22,7 @@ from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
 from tooltrue_toolbox.files import FileLimits, Files, SearchResult, file_search, toolset
 from tooltrue_toolbox.files.values import CHUNK
+from tooltrue_toolbox.platform import handles
 from tooltrue_toolbox.rooted_paths import PathRules
 
 
@@ -154,7 +155,6 @@ def test_a_search_skips_files_that_gitignore_names(files: Files, root: Path) -> 
     assert "ignored" not in everything
 
 
-@pytest.mark.needs("fifos")
 def test_secrets_pictures_links_and_second_names_are_not_looked_into(files: Files, root: Path) -> None:
     (root.parent / "outside").write_text("main")
     (root / ".env").write_text("main")
@@ -163,30 +163,33 @@ def test_secrets_pictures_links_and_second_names_are_not_looked_into(files: File
     (root / "image").write_bytes(b"main\0")
     (root / "link").symlink_to("../outside")
     os.link(root.parent / "outside", root / "second")
-    os.mkfifo(root / "pipe")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(root / "pipe")
     result = find(files, content="main", include_ignored=True)
     assert paths(result) == ["src/deep/util.py", "src/main.py"]
     assert (result.get("closed"), result.get("binary")) == (3, 1)
 
 
 def failing(call: Callable[..., Any], number: int, *names: str) -> Callable[..., Any]:
-    """``os.open`` that fails for ``names``, or ``os.pread`` that always does."""
+    """``open_file`` that fails for ``names``, or ``read_at`` that always does."""
 
-    def fail(file: str | int, *rest: Any, **more: Any) -> Any:
-        if isinstance(file, int) or file in names:
+    def fail(place: int, what: str | int, *rest: Any, **more: Any) -> Any:
+        if isinstance(what, int) or what in names:
             raise OSError(number, "injected")
-        return call(file, *rest, **more)
+        return call(place, what, *rest, **more)
 
     return fail
 
 
 @pytest.mark.parametrize("name", ["main.py", ".gitignore"])
-@pytest.mark.parametrize(("call", "number"), [("open", errno.EMFILE), ("open", errno.EIO), ("pread", errno.EIO)])
+@pytest.mark.parametrize(
+    ("call", "number"), [("open_file", errno.EMFILE), ("open_file", errno.EIO), ("read_at", errno.EIO)]
+)
 def test_a_file_that_the_system_fails_to_read_ends_the_search_and_is_named(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: str, number: int
 ) -> None:
     (root / name).write_text("main")
-    monkeypatch.setattr(os, call, failing(getattr(os, call), number, name))
+    monkeypatch.setattr(handles, call, failing(getattr(handles, call), number, name))
     with pytest.raises(ToolError) as caught:
         find(files, content="main", name="main.py")
     assert (caught.value.code, caught.value.facts["path"]) == ("TT6034", name)
@@ -198,7 +201,7 @@ def test_a_file_that_is_gone_or_not_for_us_is_passed_over(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     (root / "src" / ".gitignore").write_text("deep")
-    monkeypatch.setattr(os, "open", failing(os.open, number, "main.py", ".gitignore"))
+    monkeypatch.setattr(handles, "open_file", failing(handles.open_file, number, "main.py", ".gitignore"))
     result = find(files, content="main")
     assert (paths(result), result.get("closed")) == (["src/deep/util.py"], 2)
 
@@ -318,15 +321,15 @@ def test_a_cancelled_search_ends(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         looked.append(self.result["looked_at"])
         ended.set()
 
-    def opened(name: str, *how: Any, dir_fd: int | None = None) -> int:
+    def opened(parent: int, name: str, *, writable: bool = False) -> int:
         if name == "notes.md":
             reached.set()
             go_on.wait(LIMIT)
-        return open_(name, *how, dir_fd=dir_fd)
+        return open_file(parent, name, writable=writable)
 
-    open_ = os.open
+    open_file = handles.open_file
     monkeypatch.setattr(file_search.Search, "run", run)
-    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(handles, "open_file", opened)
 
     async def give_up() -> None:
         files = Files([root])

@@ -192,6 +192,7 @@ def test_the_file_is_for_its_owner_alone(settings: Settings, place: Path) -> Non
     assert place.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.needs("replacement")
 def test_a_file_that_is_put_back_from_a_backup_counts_at_once(settings: Settings, place: Path, tmp_path: Path) -> None:
     settings.set_config("limit", "10")
     shutil.copy(place, tmp_path / "backup")

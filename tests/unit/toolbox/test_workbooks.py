@@ -13,6 +13,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+from support.descriptors import open_descriptors
 from support.toolbox.tabling import ask, code_of, result_of
 from tooltrue.errors import ToolError
 from tooltrue_toolbox.tables import workbooks
@@ -106,9 +107,9 @@ def test_a_sheet_larger_than_the_beginning_is_read_to_its_end(tmp_path: Path) ->
     book(tmp_path / "t.xlsx", Data=rows)
     found = ask(tmp_path, "analyze_csv", path="t.xlsx", operations=["sum", "count"], columns=["n"])
     assert found["groups"][0]["values"]["n"] == {"sum": sum(range(6_000)), "count": 6_000}
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     assert len(ask(tmp_path, "query_csv", path="t.xlsx", limit=3)["rows"]) == 3
-    assert len(os.listdir("/proc/self/fd")) <= before + 1
+    assert open_descriptors() <= before + 1
 
 
 def test_rows_wider_than_the_header_are_kept(tmp_path: Path) -> None:

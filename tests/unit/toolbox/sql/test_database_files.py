@@ -55,7 +55,7 @@ def test_the_url_of_an_absolute_file_leads_to_it(tmp_path: Path) -> None:
     file.touch()
     text = str(file).replace(" ", "%20")
     # A path of POSIX begins with a slash of its own; before a drive there may be one more.
-    urls = [f"sqlite:///{text}"] if HAS_POSIX else [f"sqlite:///{text}", f"sqlite:////{file.as_posix()}"]
+    urls = [f"sqlite:///{text}", *([f"sqlite:////{file.as_posix()}"] if file.drive else [])]
     assert [file_of(url) for url in urls] == [file] * len(urls)
 
 
