@@ -14,6 +14,7 @@ import pytest
 
 import tooltrue_toolbox as toolbox
 from support.sources import codes_in
+from support.toolbox.commands import python
 from tooltrue.cli.families import FamilyOptions, families_of
 from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.wording import SENTENCES, load_catalogues
@@ -24,7 +25,7 @@ from tooltrue_check.source import ToolSource
 load_catalogues()
 
 SETTINGS = {
-    "command": {"--allow": "git status"},
+    "command": {"--commands": "commands.toml", "--confinement": "available"},
     "github": {"--repo": "example/tea"},
     "language": {"--translate-url": "http://127.0.0.1:9"},
     "mail": {"--smtp": "smtp://127.0.0.1:9", "--mail-from": "ann@example.com", "--mail-to": "@example.com"},
@@ -49,6 +50,7 @@ def listed(families: str, folder: Path, monkeypatch: pytest.MonkeyPatch, access:
     """The listed tools of these families, set up in an empty folder."""
     monkeypatch.chdir(folder)
     (folder / "served").mkdir()
+    (folder / "commands.toml").write_text(python("status", "print('ready')"), "utf-8")
     with closing(sqlite3.connect("shop.db")) as database:
         database.execute("CREATE TABLE tea (name TEXT)")
     said: dict[str, tuple[str, ...]] = {}
