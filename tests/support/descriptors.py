@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import psutil
 
 __all__ = ["open_descriptors"]
@@ -9,4 +11,5 @@ __all__ = ["open_descriptors"]
 
 def open_descriptors() -> int:
     process = psutil.Process()
-    return process.num_handles() if psutil.WINDOWS else process.num_fds()
+    count: Callable[[], int] = getattr(process, "num_handles", None) or process.num_fds
+    return count()

@@ -40,8 +40,8 @@ def text_of(toolset: Any, tool: str, **arguments: Any) -> str:
 @pytest.mark.parametrize(
     ("path", "near"),
     [
-        ("README.MD", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
-        ("Sales.csv", "In '.', nearest first: 'sales.csv', 'README.md', 'data/'."),
+        ("README.MDX", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
+        ("Sale.CSV", "In '.', nearest first: 'sales.csv', 'README.md', 'data/'."),
         ("data/sale.csv", "In 'data', nearest first: 'sales.csv'."),
         ("no/such/sales.csv", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
         ("~/sales.csv", "In '.', nearest first: 'README.md', 'data/', 'sales.csv'."),
