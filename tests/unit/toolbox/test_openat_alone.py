@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from support.descriptors import open_descriptors
 from support.toolbox import modules_of_systems
 from support.toolbox.refusals import refused
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
+
+pytestmark = pytest.mark.needs("descriptors")
 
 AGREED = RequestContext(LOCAL, SILENT, agreed=True)
 
@@ -35,10 +38,10 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def files(anew: SimpleNamespace, root: Path) -> Generator[Any]:
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     with anew.files.Files([root]) as opened:
         yield opened
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize(
