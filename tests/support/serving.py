@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -15,6 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import psutil
+
+from support.reading import read_soon
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
 
@@ -30,7 +32,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in os.environ}
+    names = ("PATH", "HOME", "XDG_STATE_HOME", "SYSTEMROOT", "USERPROFILE")  # no program starts without the fourth
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {"HOME": "/", **kept, "LC_ALL": "C.UTF-8", **more}
 
 
@@ -38,16 +41,28 @@ def left_of(processes: Sequence[int]) -> list[int]:
     """Those that live on; one that has been killed may take a moment to die."""
     deadline = time.monotonic() + LIMIT
     while (alive := [process for process in processes if is_alive(process)]) and time.monotonic() < deadline:
-        select.select([], [], [], 0.01)
+        time.sleep(0.01)
     return alive
 
 
 def is_alive(process: int) -> bool:
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def started_by(process: int) -> list[int]:
+    """The processes that this one has started, directly or indirectly, and that live on."""
+    return [one.pid for one in psutil.Process(process).children(recursive=True) if is_alive(one.pid)]
+
+
+OWN_GROUP: dict[str, Any] = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+"""Options of a process that :func:`ask_to_end` is to reach alone."""
+
+
+def ask_to_end(popen: subprocess.Popen[Any]) -> None:
+    """Ask a server to end in order: by SIGTERM, and on Windows by Ctrl-Break, which goes to its whole group."""
+    popen.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
 
 
 class Process:
@@ -66,9 +81,8 @@ class Process:
         kept = self._kept.get(descriptor, b"")
         deadline = time.monotonic() + LIMIT
         while b"\n" not in kept:
-            ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"nothing came, beyond {kept!r}"
-            data = os.read(descriptor, 1 << 20)
+            data = read_soon(descriptor, deadline - time.monotonic())
+            assert data is not None, f"nothing came, beyond {kept!r}"
             if not data:
                 self._kept[descriptor] = b""
                 return kept
@@ -120,7 +134,7 @@ class Process:
 def started(arguments: Sequence[str], **settings: Any) -> Iterator[Process]:
     """A process that is always killed at the end."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    options = {"env": environment(), **pipes, **settings}
+    options = {"env": environment(), **OWN_GROUP, **pipes, **settings}
     popen = cast("subprocess.Popen[bytes]", subprocess.Popen(list(arguments), **options))
     try:
         yield Process(popen)
@@ -149,7 +163,7 @@ def http(*options: str, target: str = str(SERVER), **settings: Any) -> Iterator[
             yield f"http://127.0.0.1:{port}/mcp", process
         finally:
             if process.popen.poll() is None:
-                process.popen.send_signal(signal.SIGTERM)
+                ask_to_end(process.popen)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.popen.wait(5)
 
@@ -166,5 +180,5 @@ def wait_for_port(port: int, process: Process) -> None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         assert process.popen.poll() is None, "the server has ended"
-        select.select([], [], [], 0.02)
+        time.sleep(0.02)
     raise AssertionError("nobody listens")

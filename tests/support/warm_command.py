@@ -1,7 +1,7 @@
 """``tooltrue`` as a command that begins at once, forked from a process that has imported every verb.
 
 Most of the time of a short command is the import of its modules. Tests of the start itself, of signals and of processes
-use :func:`support.serving.command`.
+use :func:`support.serving.command`, and so does a system without forks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from support.serving import command
 
 __all__ = ["warm_command"]
 
@@ -37,6 +39,8 @@ os._exit(code[0] if code else 255)
 def warm_command(*arguments: str) -> list[str]:
     """``tooltrue`` with these arguments. Its standard streams, folder and environment are those it is started with,
     its parent process is another one."""
+    if not hasattr(os, "fork"):
+        return command(*arguments)
     return [sys.executable, "-I", "-S", "-c", _ASKING, _address(), *arguments]
 
 
