@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -194,6 +195,84 @@ def test_b57_a_store_that_is_gone_is_said_and_one_that_is_back_is_used(caplog: p
                         await facts.publish("a", b"3")
                         await asyncio.sleep(0)
                 assert await heard.get() == b"3"
+
+    caplog.set_level(logging.CRITICAL, "tooltrue.state")
+    asyncio.run(scenario())
+
+
+class ResettableStore:
+    """As much of a store as the protocol needs, in the loop of the test: it can reset all its connections at once."""
+
+    def __init__(self) -> None:
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while True:
+                command, *words = await self._command(reader)
+                if command == b"SUBSCRIBE":
+                    for name in words:
+                        writer.write(b"*3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n" % (len(name), name))
+                else:
+                    writer.write(b"+OK\r\n")
+        writer.close()
+
+    async def _command(self, reader: asyncio.StreamReader) -> list[bytes]:
+        words: list[bytes] = []
+        for _ in range(int((await reader.readuntil(b"\r\n"))[1:])):
+            size = int((await reader.readuntil(b"\r\n"))[1:])
+            words.append((await reader.readexactly(size + 2))[:-2])
+        return words
+
+    def reset(self) -> None:
+        for writer in self._writers:
+            at_once = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            writer.transport.abort()
+        self._writers.clear()
+
+
+@contextlib.asynccontextmanager
+async def resettable() -> AsyncGenerator[tuple[ResettableStore, RedisFacts]]:
+    store = ResettableStore()
+    async with await asyncio.start_server(store.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with RedisFacts(f"redis://127.0.0.1:{port}", patience=LIMIT, connections=1) as facts:
+            yield store, facts
+            store.reset()
+
+
+TURNS = range(10)
+"""Turns of the loop between the reset of a connection and a write to it: all that the loop needs to see the reset."""
+
+
+def test_a_command_on_a_connection_that_was_reset_fails_alone() -> None:
+    async def scenario() -> list[str]:
+        codes: list[str] = []
+        async with resettable() as (store, facts):
+            for turns in TURNS:
+                store.reset()
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                with pytest.raises(StateError) as caught:
+                    await facts.get("a")
+                codes.append(caught.value.code)
+                assert await facts.get("a") == b"OK"
+        return codes
+
+    assert asyncio.run(scenario()) == ["TT7050"] * len(TURNS)
+
+
+def test_subscriptions_are_confirmed_although_the_connection_is_reset(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with resettable() as (store, facts):
+            await facts.subscribe("first", print)
+            for turns in TURNS:
+                store.reset()
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                await asyncio.gather(*(facts.subscribe(f"c{turns}-{n}", print) for n in range(2)))
 
     caplog.set_level(logging.CRITICAL, "tooltrue.state")
     asyncio.run(scenario())

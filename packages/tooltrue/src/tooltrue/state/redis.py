@@ -8,7 +8,7 @@ rates use the clock of the store. A command is never sent twice: if its answer i
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tooltrue.errors import ConfigurationError, StateError
@@ -53,6 +54,24 @@ end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 """
+
+
+class _CheckedConnection(Connection):
+    """A connection that is not written to after it was lost.
+
+    In CPython 3.12 and later, ``writelines`` of a socket that was reset raises ``AttributeError``, or it goes on
+    watching a descriptor that the next connection then has: https://github.com/python/cpython/issues/136234.
+    """
+
+    async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:
+        if self._writer is not None and self._writer.is_closing():
+            await self.disconnect(nowait=True)
+            raise RedisConnectionError("the connection was lost")
+        await super().send_packed_command(command, check_health)
+
+
+class _CheckedSSLConnection(_CheckedConnection, SSLConnection):
+    """The same with TLS."""
 
 
 class RedisFacts:
@@ -192,4 +211,4 @@ def _parse_url(parts: SplitResult) -> tuple[str, dict[str, Any], type[Connection
     }
     if authority is not None:
         settings["ssl_ca_certs"] = authority
-    return prefix, settings, SSLConnection if tls else Connection
+    return prefix, settings, _CheckedSSLConnection if tls else _CheckedConnection
