@@ -1,7 +1,8 @@
 """Owners and access control lists, made of the owner and the mode of a file.
 
 A mode that gives nothing to others is a list of the user, the system and the administrators. Any other mode is that
-list with an entry for everyone, whose rights are the number of the mode.
+list with an entry for everyone, whose rights are the number of the mode. A folder with the sticky bit is one whose
+entries are not passed on to what is created in it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 from support.windows import function, new_handle
 
 _ERROR_FILE_NOT_FOUND = 2
-_TRUSTEES = re.compile(r"\(A;[^;]*;([^;]*);;;([^)]*)\)")
+_ENTRIES = re.compile(r"\(A;([^;]*);([^;]*);;;([^)]*)\)")
+"""Flags, rights and trustee."""
 
 _texts: dict[int, str] = {}
 """What stands at an address: a descriptor in SDDL, or a SID."""
@@ -39,17 +41,17 @@ def sid_of(user: int) -> str:
 
 def mode_of(descriptor: int, *, is_folder: bool = False) -> int:
     """The mode of a file with this descriptor."""
-    for rights, trustee in _TRUSTEES.findall(_texts[descriptor]):
-        if trustee == "WD":
-            return int(rights, 16)
-    return 0o700 if is_folder else 0o600
+    found = _ENTRIES.findall(_texts[descriptor])
+    mode = next((int(rights, 16) for _, rights, trustee in found if trustee == "WD"), 0o700 if is_folder else 0o600)
+    keeps_to_itself = is_folder and not all("OI" in flags and "CI" in flags for flags, _, _ in found)
+    return mode | (stat.S_ISVTX if keeps_to_itself else 0)
 
 
 def descriptor_of(status: os.stat_result) -> str:
     owner, mode = sid_of(status.st_uid), stat.S_IMODE(status.st_mode)
-    flags = "OICI" if stat.S_ISDIR(status.st_mode) else ""
+    flags = "OICI" if stat.S_ISDIR(status.st_mode) and not mode & stat.S_ISVTX else ""
     entries = "".join(f"(A;{flags};FA;;;{name})" for name in (owner, "SY", "BA"))
-    others = f"(A;{flags};0x{mode:x};;;WD)" if mode & 0o077 else ""
+    others = f"(A;{flags};0x{mode & 0o777:x};;;WD)" if mode & 0o077 else ""
     return f"O:{owner}D:P{entries}{others}"
 
 

@@ -101,10 +101,12 @@ def test_lines_of_several_writers_are_appended(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_bytes() == b"a\nb\nc\n"
 
 
-def test_a_folder_is_private_and_those_above_it_are_not(tmp_path: Path) -> None:
+def test_a_folder_is_private_and_so_are_new_ones_above_it(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
     for _ in range(2):
-        make_private_folder(tmp_path / "above" / "folder")
-    assert [mode_of(tmp_path / "above"), mode_of(tmp_path / "above" / "folder")] == [0o777, 0o700]
+        make_private_folder(tmp_path / "before" / "above" / "folder")
+    modes = [mode_of(tmp_path / path) for path in ("before", "before/above", "before/above/folder")]
+    assert modes == [0o777, 0o700, 0o700]
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError):
         make_private_folder(tmp_path / "file")

@@ -102,8 +102,7 @@ def _create(path: Path) -> None:
 
     SQLite gives its auxiliary files the mode of this one; on Windows they have the rights of the folder.
     """
-    for folder in reversed([folder for folder in path.parents if not folder.exists()]):
-        make_private_folder(folder)
+    make_private_folder(path.parent)
     ensure_private_file(path)
 
 

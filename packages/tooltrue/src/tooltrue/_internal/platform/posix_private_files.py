@@ -75,8 +75,10 @@ def is_private(fd: int) -> bool:
 
 
 def make_private_folder(path: str | Path) -> None:
-    """Create a folder unless there is one. Missing folders above it have the default rights."""
-    Path(path).mkdir(0o700, parents=True, exist_ok=True)
+    """Create a folder, and missing ones above it, for this user alone. Existing ones stay as they are."""
+    path = Path(path)
+    for folder in reversed([path, *(folder for folder in path.parents if not folder.exists())]):
+        folder.mkdir(0o700, exist_ok=True)
 
 
 def restrict_folder(path: str | Path) -> None:

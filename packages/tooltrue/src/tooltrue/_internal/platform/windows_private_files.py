@@ -107,14 +107,16 @@ def is_private(fd: int) -> bool:
 
 
 def make_private_folder(path: str | Path) -> None:
-    """Create a folder unless there is one. Missing folders above it have the default rights."""
+    """Create a folder, and missing ones above it, for this user alone. Existing ones stay as they are.
+
+    A new file in it has the same rights if its program asks for no others, such as an auxiliary file of SQLite."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        create_folder(os.fspath(path), _private("OICI"))
-    except FileExistsError:
-        if not path.is_dir():
-            raise
+    for folder in reversed([path, *(folder for folder in path.parents if not folder.exists())]):
+        try:
+            create_folder(os.fspath(folder), _private("OICI"))
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
 
 
 def restrict_folder(path: str | Path) -> None:
