@@ -1,10 +1,10 @@
 """A smoke test of wheels, in an empty environment for each Python of this machine: `make smoke`.
 
-    python -m release.smoke [--core] [--index] dist/wheelhouse [VERSION…]
+    python -m release.smoke [--core] [--index | --index-url URL] dist/wheelhouse [VERSION…]
 
 pip installs the core from the folder, and no package from elsewhere; then the steps below run. They run again with all
-extras, and further ones, unless `--core` is given. `--index` lets pip take the wheels of others from an index. The
-first step that fails ends the test with exit code 1.
+extras, and further ones, unless `--core` is given. With an index, pip takes the wheels of others from there, and ours
+from the folder all the same. The first step that fails ends the test with exit code 1.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from release.pythons import find
 __all__ = ["Environment", "environment", "smoke"]
 
 SECONDS = 120.0
+PYPI = "https://pypi.org/simple"
 CORE_IMPORTS = """
 import tooltrue
 from tooltrue import Client, Host, Server
@@ -79,16 +80,20 @@ class Environment:
         own = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "NO_COLOR": "1", "PYTHONUTF8": "1"}
         return {**kept, **own, "HOME": home, "USERPROFILE": home, "XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
 
-    def install(self, wheels: Path, requirement: str, with_index: bool = False) -> None:
-        words = (
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            *(() if with_index else ("--no-index",)),
-            "--find-links",
-            str(wheels.resolve()),
-        )
-        self.run("python", "-m", "pip", *words, requirement)
+    def install(self, wheels: Path, with_extras: bool, index: str | None = None) -> None:
+        """Install our wheels by their paths: an index may have other distributions of these names."""
+        names = ("tooltrue", "tooltrue_check", "tooltrue_toolbox") if with_extras else ("tooltrue",)
+        core, *others = (_wheel(wheels, name) for name in names)
+        source = ("--no-index",) if index is None else ("--index-url", index)
+        words = ("install", "--quiet", "--disable-pip-version-check", *source, "--find-links", str(wheels.resolve()))
+        self.run("python", "-m", "pip", *words, f"{core}[all]" if with_extras else core, *others)
+
+
+def _wheel(wheels: Path, name: str) -> str:
+    found = [str(path.resolve()) for path in wheels.glob(f"{name}-*.whl")]
+    if len(found) != 1:
+        raise SystemExit(f"{wheels}: {len(found)} wheels of {name}, not 1")
+    return found[0]
 
 
 @contextlib.contextmanager
@@ -192,13 +197,13 @@ CORE: tuple[Step, ...] = (imports, shows_its_help, makes_a_project, serves_over_
 EVERYTHING: tuple[Step, ...] = (*CORE, imports_all, checks_definitions, serves_the_toolbox)
 
 
-def smoke(python: Path, wheels: Path, with_extras: bool = True, with_index: bool = False) -> None:
+def smoke(python: Path, wheels: Path, with_extras: bool = True, index: str | None = None) -> None:
     """Run all steps with one interpreter, and print the seconds of each installation with its steps."""
     with environment(python) as here:
         rounds = [("tooltrue", (*CORE, names_what_is_missing)), ("tooltrue[all]", EVERYTHING)]
         for requirement, steps in rounds if with_extras else rounds[:1]:
             begun = time.perf_counter()
-            here.install(wheels, requirement, with_index)
+            here.install(wheels, steps is EVERYTHING, index)
             installed = time.perf_counter()
             for step in steps:
                 if step is not makes_a_project or not (here.work / "weather").exists():
@@ -212,7 +217,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Install from a folder of wheels into empty environments, and use it.")
     parser.add_argument("--core", action="store_true", help="leave the extras out")
     parser.add_argument("--all", action="store_true", help="with all extras, the default")
-    parser.add_argument("--index", action="store_true", help="take the wheels of others from an index")
+    parser.add_argument("--index", action="store_const", const=PYPI, help=f"take the wheels of others from {PYPI}")
+    parser.add_argument("--index-url", dest="index", metavar="URL", help="take them from this index")
     parser.add_argument("wheels", type=Path)
     parser.add_argument("versions", nargs="*")
     given = parser.parse_args()
