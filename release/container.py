@@ -3,11 +3,13 @@
     python -m release.container
 
 The build stage runs in a copy of the build context, without a C or Rust compiler; then the server of `docker/server`
-is started as the image starts it, and the health check of the file has to succeed.
+is started as the image starts it, and the health check of the file has to succeed. Run by root, both run as the user of
+the image, who can write to the folder of state alone; run by another user, they run as this one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TypedDict
 
 __all__ = ["DOCKERFILE", "instructions", "replay"]
 
@@ -25,6 +28,14 @@ ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "docker" / "Dockerfile"
 SECONDS = 60.0
 INSTALLED = "/opt/tooltrue"
+
+
+class Rights(TypedDict, total=False):
+    """The arguments that start a program as another user; none where only root may do that, and we are not root."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
@@ -42,26 +53,41 @@ def replay(folder: Path) -> None:
         context.mkdir(exist_ok=True)
         shutil.copy(ROOT / path, context / path)
     shutil.copytree(ROOT / "packages", context / "packages", ignore=shutil.ignore_patterns("__pycache__"))
-    _build([rest for word, rest in steps if word == "RUN" and "uv sync" in rest], context, installed)
     health = json.loads(next(rest for word, rest in steps if word == "HEALTHCHECK").partition("CMD ")[2])
-    assert ["useradd" in rest for word, rest in steps if word == "RUN"].count(True) == 1
-    assert [rest for word, rest in steps if word == "USER"] == ["10001"], "the image runs without rights"
-    _serve(folder, installed, health)
+    added = next(rest for word, rest in steps if word == "RUN" and "useradd" in rest)
+    user = next(rest for word, rest in steps if word == "USER")
+    assert f"--uid {user} " in added, "the image runs as the user that it makes"
+    rights = Rights()
+    if os.geteuid() == 0:
+        rights = Rights(user=int(user), group=int(user), extra_groups=[])
+        folder.chmod(0o755)
+    _build([rest for word, rest in steps if word == "RUN" and "uv sync" in rest], context, installed, _python(rights))
+    _serve(folder, installed, health, rights)
 
 
-def _build(commands: list[str], context: Path, installed: Path) -> None:
+def _python(rights: Rights) -> str:
+    """An interpreter that the user of the image may run: that of root may be in a folder that only root can enter."""
+    for path in (sys.executable, shutil.which("python3", path=os.defpath)):
+        with contextlib.suppress(OSError):
+            if path and subprocess.run([path, "-c", ""], cwd="/", **rights).returncode == 0:
+                return path
+    raise SystemExit("the user of the image may run no Python of this machine")
+
+
+def _build(commands: list[str], context: Path, installed: Path, python: str) -> None:
     assert len(commands) == 1
     no_compiler = {"CC": "/nonexistent/cc", "CXX": "/nonexistent/c++", "RUSTC": "/nonexistent/rustc"}
     uv = Path(os.environ["UV"]).parent
-    own = {"PATH": f"{uv}{os.pathsep}{os.environ['PATH']}", "UV_PYTHON": sys.executable, "UV_LINK_MODE": "copy"}
+    own = {"PATH": f"{uv}{os.pathsep}{os.environ['PATH']}", "UV_PYTHON": python, "UV_LINK_MODE": "copy"}
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
     command = commands[0].replace(INSTALLED, shlex.quote(str(installed)))
     subprocess.run(["bash", "-ec", command], cwd=context, env={**kept, **no_compiler, **own}, check=True)
 
 
-def _serve(folder: Path, installed: Path, health: list[str]) -> None:
+def _serve(folder: Path, installed: Path, health: list[str], rights: Rights) -> None:
     work, state = folder / "srv", folder / "state"
     work.mkdir()
+    state.mkdir()
     shutil.copy(ROOT / "docker" / "server" / "server.py", work / "server.py")
     env = {
         "PATH": f"{installed / 'bin'}{os.pathsep}/usr/bin:/bin",
@@ -70,22 +96,26 @@ def _serve(folder: Path, installed: Path, health: list[str]) -> None:
     }
     keys = ["tooltrue", "keys", "new", "reader", "--file", "keys.toml"]
     subprocess.run([installed / "bin" / keys[0], *keys[1:]], cwd=work, env=env, check=True, stdout=subprocess.DEVNULL)
+    for path in (work / "keys.toml", state):
+        os.chown(path, rights.get("user", -1), rights.get("group", -1))
     command = ["serve", "server.py", "--http", "127.0.0.1:0", "--keys", "keys.toml"]
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([installed / "bin" / "tooltrue", *command], cwd=work, env=env, stderr=log, stdout=log)
+        server = subprocess.Popen(
+            [installed / "bin" / "tooltrue", *command], cwd=work, env=env, stderr=log, stdout=log, **rights
+        )
     try:
         port = _port(server, folder / "log")
         words = [word.replace("127.0.0.1:8000", f"127.0.0.1:{port}") for word in health]
-        _healthy([str(installed / "bin" / words[0]), *words[1:]], env)
+        _healthy([str(installed / "bin" / words[0]), *words[1:]], env, rights)
     finally:
         server.terminate()
         server.wait(SECONDS)
 
 
-def _healthy(command: list[str], env: dict[str, str]) -> None:
+def _healthy(command: list[str], env: dict[str, str], rights: Rights) -> None:
     """Repeat the health check, as a container does, until it succeeds."""
     end = time.monotonic() + SECONDS
-    while subprocess.run(command, env=env, capture_output=True, timeout=SECONDS).returncode:
+    while subprocess.run(command, env=env, capture_output=True, timeout=SECONDS, **rights).returncode:
         if time.monotonic() > end:
             raise SystemExit("the server does not become healthy")
         time.sleep(0.2)
