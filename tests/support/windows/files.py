@@ -1,7 +1,8 @@
 """Opening, moving and looking at files by their handles. A handle is a descriptor; a link is opened by ``O_PATH``.
 
-A file that is opened for one alone is locked with ``flock``, which goes with its descriptor, too. A file that is to
-disappear with its handle disappears when that is closed, but stays when the process is killed.
+Every file is locked with ``flock``, which goes with its descriptor, too: for one alone, or with others. Files that
+Python opens by itself are not. A file that is to disappear with its handle disappears when that is closed, but stays
+when the process is killed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import stat
 from typing import Any
 
-from support.windows import function, set_last_error
+from support.windows import function, set_last_error, share_for_deletion
 from support.windows.rights import mode_of
 
 INVALID_HANDLE = (1 << 64) - 1
@@ -24,6 +25,7 @@ FIRST_OBJECT = 0x10000
 _WRITE, _READ, _APPEND = 0x4000_0000, 0x8000_0000, 0x4
 _DISPOSITIONS = {1: os.O_CREAT | os.O_EXCL, 2: os.O_CREAT | os.O_TRUNC, 3: 0, 4: os.O_CREAT, 5: os.O_TRUNC}
 _BACKUP_SEMANTICS, _OPEN_REPARSE_POINT, _DELETE_ON_CLOSE = 0x0200_0000, 0x0020_0000, 0x0400_0000
+_SHARE_DELETE = 4
 _REPLACE_EXISTING = 1
 _SHARING_VIOLATION = 32
 
@@ -69,16 +71,30 @@ def create_file(path: str, access: int, share: int, security: Any, disposition: 
     try:
         if os.path.isdir(path) and not flags & _BACKUP_SEMANTICS:
             raise IsADirectoryError(errno.EISDIR, "")
-        handle = _opened(path, how, 0o666 if security is None else mode_of(security._obj.descriptor))
+        is_new = not os.path.lexists(path)
+        handle = _opened(path, how, 0o666)
+        if security is not None and is_new:
+            os.fchmod(handle, mode_of(security._obj.descriptor))  # the umask takes nothing from it
     except OSError as error:
         return failed(error, INVALID_HANDLE)
-    if share == 0 and not _is_alone(handle, path):
+    if not (_is_shared(handle) if share else _is_alone(handle, path)):
         os.close(handle)
         set_last_error(_SHARING_VIOLATION)
         return INVALID_HANDLE
+    if share & _SHARE_DELETE:
+        share_for_deletion(handle)
     if flags & _DELETE_ON_CLOSE:
         _temporary[handle] = path
     return handle
+
+
+def _is_shared(handle: int) -> bool:
+    """Whether no other has it for itself. A link that is opened itself cannot be locked."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno != errno.EWOULDBLOCK
+    return True
 
 
 def _is_alone(handle: int, path: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.hosting import OPEN, Published, names, tool
+from tooltrue._internal.platform.file_replacement import remove_file
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
@@ -240,7 +241,7 @@ def test_a_version_withdrawn_during_a_review_is_no_longer_pending(tmp_path: Path
     def another_process() -> None:
         while not is_over.is_set():
             pin.waiting.hardlink_to(kept)
-            pin.waiting.unlink()
+            remove_file(pin.waiting)
 
     with ThreadPoolExecutor() as pool:
         other = pool.submit(another_process)

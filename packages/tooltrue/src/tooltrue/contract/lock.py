@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tooltrue._internal.platform.file_replacement import read_file
 from tooltrue.contract.contract import Contract, place
 from tooltrue.contract.digests import Definition, digest, fields
 from tooltrue.contract.display import display_safe_json
@@ -91,8 +92,7 @@ def read(file: Path) -> Lock:
 def find(file: Path) -> Lock | None:
     """Read the lock as :func:`read` does; None if the file does not exist."""
     try:
-        with file.open("rb") as opened:
-            data = opened.read(_MAX_BYTES + 1)
+        data = read_file(file, _MAX_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:

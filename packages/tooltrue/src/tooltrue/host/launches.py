@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from tooltrue._internal.platform.file_replacement import read_file
 from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.client.config import Input, Launch, RemoteEndpoint, is_secret, refers_only
 from tooltrue.contract.digests import digest
@@ -126,7 +127,7 @@ class Launches:
 
     def _read(self) -> dict[str, Any]:
         try:
-            approvals = decode(self.file.read_bytes())
+            approvals = decode(read_file(self.file))
         except FileNotFoundError:
             return {}
         except (OSError, ParseError) as error:

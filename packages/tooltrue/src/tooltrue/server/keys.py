@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tooltrue._internal.platform.file_replacement import read_file
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_array, is_object
 from tooltrue.server.identity import Authentication, Refused, bearer
@@ -163,7 +164,7 @@ def _stamp(path: Path) -> object:
 def read_keys(path: Path) -> dict[str, Key]:
     """Return the keys of a file. ``ConfigurationError`` names the mistake and its place."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(read_file(path).decode())
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigurationError.of(KEYS_FILE_INVALID, path=str(path), problem=problem) from None

@@ -1,7 +1,7 @@
-"""Puts a file in the place of another, or removes it, where another process may have it open.
+"""Puts a file in the place of another, removes it, or reads it, while other processes do the same.
 
-POSIX does either at once. Windows refuses while a process has the file open that does not share it: a virus scanner or
-an editor does so for moments.
+POSIX does each at once. Windows refuses while a process has the file open that does not share it: a virus scanner or an
+editor does so for moments, and one that removes the file shares it with those alone that allow its removal.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
-__all__ = ["FileInUse", "remove_file", "replace_file"]
+__all__ = ["FileInUse", "read_file", "remove_file", "replace_file"]
+
+T = TypeVar("T")
 
 _SECONDS = 2.0
 _STEP = 0.01
@@ -35,7 +38,14 @@ if HAS_POSIX:
         """Remove a file if there is one. :class:`FileInUse` if another process keeps it open."""
         Path(path).unlink(missing_ok=True)
 
+    def read_file(path: str | Path, limit: int = -1) -> bytes:
+        """The content of a file, of a larger one the first ``limit`` bytes. Meanwhile others may replace or remove it.
+        :class:`FileInUse` if another process keeps it open for itself."""
+        with open(path, "rb") as file:
+            return file.read(limit)
+
 else:
+    from tooltrue._internal.platform.windows_handles import OPEN_EXISTING, READ, SHARED, descriptor_of, open_file
 
     def replace_file(source: str | Path, target: str | Path) -> None:
         """Give ``source`` the name ``target``, atomically. :class:`FileInUse` if another process keeps it open."""
@@ -45,7 +55,14 @@ else:
         """Remove a file if there is one. :class:`FileInUse` if another process keeps it open."""
         _persistently(lambda: Path(path).unlink(missing_ok=True))
 
-    def _persistently(work: Callable[[], None]) -> None:
+    def read_file(path: str | Path, limit: int = -1) -> bytes:
+        """The content of a file, of a larger one the first ``limit`` bytes. Meanwhile others may replace or remove it.
+        :class:`FileInUse` if another process keeps it open for itself."""
+        handle = _persistently(lambda: open_file(os.path.realpath(path), READ, SHARED, OPEN_EXISTING))
+        with open(descriptor_of(handle, os.O_RDONLY), "rb") as file:
+            return file.read(limit)
+
+    def _persistently(work: Callable[[], T]) -> T:
         until = time.monotonic() + _SECONDS
         while True:
             try:
