@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.client_files import replacement
 from tooltrue.host.client_files.replacement import Replacement, backups_of, discard, read_client_file, replace
@@ -55,7 +56,14 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "of_backup"), [(0o600, 0o600), (0o644, 0o600), (0o664, 0o600), (0o400, 0o400), (0o640, 0o600)]
+    ("before", "of_backup"),
+    [
+        (0o600, 0o600),
+        (0o644, 0o600),
+        (0o664, 0o600),
+        pytest.param(0o400, 0o400, marks=pytest.mark.needs("modes")),  # Windows replaces no read-only file
+        (0o640, 0o600),
+    ],
 )
 def test_an_existing_file_keeps_its_mode_and_its_backup_is_private(tmp_path: Path, before: int, of_backup: int) -> None:
     file = tmp_path / "mcp.json"
@@ -145,6 +153,12 @@ class Killed(BaseException):
     """The process is gone: no further call has an effect."""
 
 
+def disk_full() -> OSError:
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    error.winerror = 112  # pyright: ignore[reportAttributeAccessIssue] - an attribute of Windows
+    return error
+
+
 class Faults:
     """Counts the calls that change the file system, and fails at one of them: with an error, or as if killed.
 
@@ -152,11 +166,18 @@ class Faults:
     """
 
     CALLS = ("open", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir")
+    CALLS_OF_WINDOWS = ("_create_file", "_create_directory")
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, *, kills: bool) -> None:
         self.count, self.at, self.kills, self.is_dead = 0, at, kills, False
         for name in self.CALLS:
-            monkeypatch.setattr(os, name, self._failing(getattr(os, name)))
+            if hasattr(os, name):
+                monkeypatch.setattr(os, name, self._failing(getattr(os, name)))
+        if not HAS_POSIX:
+            from tooltrue._internal.platform import windows_handles  # noqa: PLC0415 - of one system
+
+            for name in self.CALLS_OF_WINDOWS:
+                monkeypatch.setattr(windows_handles, name, self._failing(getattr(windows_handles, name)))
         real = os.fdopen
         monkeypatch.setattr(os, "fdopen", lambda *words, **more: self._stream(real(*words, **more)))
 
@@ -173,7 +194,7 @@ class Faults:
         self.count += 1
         if self.count == self.at:
             self.is_dead = self.kills
-            raise Killed if self.kills else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise Killed if self.kills else disk_full()
 
     def _stream(self, stream: Any) -> Any:
         if isinstance(stream, io.TextIOWrapper):
