@@ -11,6 +11,8 @@ import termios
 import time
 import tty
 
+from support.windows.console import of_this_process
+
 __all__ = [
     "LK_LOCK",
     "LK_NBLCK",
@@ -71,28 +73,36 @@ def locking(fd: int, mode: int, nbytes: int) -> None:
     raise OSError(errno.EDEADLK, "Resource deadlock avoided")
 
 
+_first_halves: list[str] = []
+_second_halves: list[str] = []
+"""Of characters beyond the first plane, which go and come as two keys."""
+
+
 def kbhit() -> bool:
-    with open("/dev/tty", "rb", buffering=0) as terminal:
-        before = termios.tcgetattr(terminal)
-        try:
-            tty.setcbreak(terminal.fileno(), termios.TCSANOW)
-            return bool(select.select([terminal], [], [], 0)[0])
-        finally:
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
+    if _second_halves:
+        return True
+    with of_this_process() as console:
+        return bool(select.select([console], [], [], 0)[0])
 
 
 def getwch() -> str:
     """The next key, unechoed. Ctrl-C is a character here, as on Windows."""
-    with open("/dev/tty", "rb", buffering=0) as terminal:
-        before = termios.tcgetattr(terminal)
+    if _second_halves:
+        return _second_halves.pop()
+    with of_this_process() as console:
+        before = termios.tcgetattr(console)
         try:
-            tty.setraw(terminal.fileno(), termios.TCSANOW)
-            key = terminal.read(1)
-            while key[0] >= 0xC0 and len(key) < _length(key[0]):
-                key += terminal.read(1)
-            return key.decode("utf-8", "replace")
+            tty.setraw(console, termios.TCSANOW)
+            key = os.read(console, 1)
+            while key and key[0] >= 0xC0 and len(key) < _length(key[0]):
+                key += os.read(console, 1)
         finally:
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
+            termios.tcsetattr(console, termios.TCSANOW, before)
+    units = key.decode("utf-8", "replace").encode("utf-16-le")
+    first, second = (units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in (0, 2))
+    if second:
+        _second_halves.append(second)
+    return first
 
 
 def _length(first: int) -> int:
@@ -114,8 +124,13 @@ def getche() -> bytes:
 
 
 def putwch(key: str) -> None:
-    with open("/dev/tty", "w") as terminal:
-        terminal.write(key)
+    if "\ud800" <= key <= "\udbff":
+        _first_halves.append(key)
+        return
+    units = "".join((*_first_halves, key)).encode("utf-16-le", "surrogatepass")
+    _first_halves.clear()
+    with of_this_process() as console:
+        os.write(console, units.decode("utf-16-le").encode())
 
 
 def putch(key: bytes) -> None:

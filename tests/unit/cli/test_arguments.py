@@ -156,7 +156,6 @@ def test_several_families_are_one_server(tmp_path: Path) -> None:
         ("command", {"--root": (".",)}, "TT4001"),
         ("command", {"--allow": ("pwd",)}, "TT4001"),
         ("command", {"--root": (".",), "--allow": ("pwd",), "--commands": ("x",)}, "TT4001"),
-        ("command", {"--root": (".",), "--allow": ("pwd",), "--confinement": ("never",)}, "TT4009"),
         ("files", {"--root": (".",), "--allow": ("pwd",)}, "TT4008"),
         ("nowhere.py", {"--root": (".",)}, "TT4008"),
     ],
@@ -167,3 +166,12 @@ def test_an_option_that_no_family_of_the_target_has_is_refused(
     with pytest.raises(ConfigurationError) as caught:
         load_server(Spec.of(target, FamilyOptions(said)))
     assert caught.value.code == code
+
+
+def test_an_unknown_level_of_confinement_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "program.exe"  # by the rules of every system
+    program.touch(0o755)
+    options = {"--root": (str(tmp_path),), "--allow": (str(program),), "--confinement": ("never",)}
+    with pytest.raises(ConfigurationError) as caught:
+        load_server(Spec.of("command", FamilyOptions(options)))
+    assert caught.value.code == "TT4009"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 import os
 import socket
 import sys
@@ -14,14 +13,18 @@ from typing import Any
 
 import pytest
 
+from support.reading import read_soon
+from support.terminals import at_terminal, open_terminal
 from tooltrue.cli import terminal_host
 from tooltrue.cli.printing import one_line
 from tooltrue.cli.terminal_prompts import confirmed, elicit_here
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.config import Input, Launch
 from tooltrue.host.launches import LaunchRequest, described
-from tooltrue.host.prompters import at_terminal
+from tooltrue.host.prompters import at_terminal as holding_terminal
 from tooltrue.testing.state import LIMIT
+
+pytestmark = pytest.mark.needs("terminals")
 
 REQUEST = LaunchRequest("a", "f.json", "d", "command  touch")
 ASKED = Elicitation("Once more, please.", {"type": "object", "properties": {}})
@@ -44,17 +47,16 @@ class Terminal:
 
     async def sees(self, text: str) -> None:
         """Return once this is shown."""
-        os.set_blocking(self.end, False)
         while text not in self.shown:
-            with contextlib.suppress(BlockingIOError):
-                self.shown += self._decode(os.read(self.end, 65_536))
-            await asyncio.sleep(0)
+            data = await asyncio.to_thread(read_soon, self.end)
+            assert data, f"{text!r} was not shown: {self.shown}"
+            self.shown += self._decode(data)
 
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Generator[Terminal]:
-    end, other = os.openpty()
-    with open(other, closefd=False) as read, open(other, "w", closefd=False) as written:
+    end, other = open_terminal()
+    with at_terminal(other), open(other, closefd=False) as read, open(other, "w", closefd=False) as written:
 
         def sit_down() -> None:
             monkeypatch.setattr("sys.stdin", read)
@@ -130,7 +132,7 @@ def test_a_person_is_not_asked_while_another_prompt_has_the_terminal(terminal: T
     assert elicit is not None
 
     async def test() -> Any:
-        async with at_terminal():
+        async with holding_terminal():
             asking = asyncio.ensure_future(asked(elicit(ASKED)))
             await asyncio.sleep(0)
             asking.cancel()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.private import is_private_at
 from tooltrue._internal.platform.private_files import (
     create_beside,
     create_private_file,
@@ -34,14 +35,6 @@ def generous_umask() -> Generator[None]:
 
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def is_private_at(path: Path) -> bool:
-    fd = read_private_file(path)
-    try:
-        return is_private(fd)
-    finally:
-        os.close(fd)
 
 
 @pytest.mark.parametrize("create", [create_private_file, open_private_file, open_private_log])

@@ -86,9 +86,10 @@ class _TypedLine:
             case "\x03":  # Ctrl-C is a key here if it was pressed while a key was read
                 signal.raise_signal(signal.SIGINT)
             case "\b" | "\x7f":
-                self._erase(1)
+                self._erase()
             case "\x1b":
-                self._erase(len(self.text))
+                while self.text:
+                    self._erase()
             case "\0" | "\xe0" if msvcrt.kbhit():  # the first half of an arrow or a function key
                 msvcrt.getwch()
             case _:
@@ -101,21 +102,31 @@ class _TypedLine:
             return
         character = (self._half + key).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         self._half = ""
-        if character.isprintable():
-            self.text += character
+        if unicodedata.category(character) == "Cc":  # another key with Ctrl
+            return
+        self.text += character
+        if character.isprintable():  # a mark of the order of writing has no width, and would reorder the whole line
             self._show(character)
 
-    def _erase(self, count: int) -> None:
-        for _ in range(min(count, len(self.text))):
-            columns = 2 if unicodedata.east_asian_width(self.text[-1]) in "WF" else 1
-            self.text = self.text[:-1]
-            self._show("\b" * columns + " " * columns + "\b" * columns)
+    def _erase(self) -> None:
+        """Erase the last character that is seen, with the marks on it."""
+        columns = 0
+        while self.text and not columns:
+            columns, self.text = _columns(self.text[-1]), self.text[:-1]
+        self._show("\b" * columns + " " * columns + "\b" * columns)
 
     def _show(self, text: str) -> None:
         if self._echoes:
             for character in text:
                 for unit in _units(character):
                     msvcrt.putwch(unit)
+
+
+def _columns(character: str) -> int:
+    """The columns that the character takes on the screen."""
+    if unicodedata.combining(character) or not character.isprintable():
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _units(character: str) -> str:
