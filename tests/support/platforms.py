@@ -213,8 +213,6 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
         "tests/wire",
         "tests/journeys",
         "tests/journeys/test_dev.py",
-        "tests/unit/host",
-        "tests/unit/state/test_processes.py",
         "tests/unit/transport",
     ),
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 
 import pytest
 
 from support.guarded_host import Person, Place
+from support.terminals import at_terminal, open_terminal
 from tooltrue.host.approval_prompts import Always, ApprovalQuestion, EditedArguments, No, Once, ThisSession
 from tooltrue.host.prompters import lines_of, prompting, terminal
 
@@ -90,44 +91,48 @@ def test_a_terminal_that_is_gone_is_no_answer():
         asyncio.run(_ask(read, [], question()))
 
 
-def test_input_typed_before_a_prompt_does_not_answer_it():
-    main, other = os.openpty()
-    try:
-        os.write(main, b"y\n")  # before anything was asked
-        shown: list[str] = []
-        read = lines_of(other, shown.append)
-
-        async def scenario() -> str:
-            line = asyncio.ensure_future(read("? "))
-            await asyncio.sleep(0)
-            os.write(main, b"n\n")
-            return await line
-
-        assert asyncio.run(scenario()) == "n"
-    finally:
-        os.close(main)
-        os.close(other)
+@pytest.fixture
+def typing() -> Generator[tuple[int, int]]:
+    """The end of a person at a terminal, and that of this program."""
+    person, program = open_terminal()
+    with at_terminal(program):
+        yield person, program
+    os.close(person)
+    os.close(program)
 
 
-def test_a_cancelled_prompt_does_not_consume_the_line_of_the_next_prompt():
-    main, other = os.openpty()
-    try:
-        read = lines_of(other, lambda text: None)
+@pytest.mark.needs("terminals")
+def test_input_typed_before_a_prompt_does_not_answer_it(typing: tuple[int, int]):
+    person, program = typing
+    os.write(person, b"y\n")  # before anything was asked
+    shown: list[str] = []
+    read = lines_of(program, shown.append)
 
-        async def scenario() -> str:
-            late = asyncio.ensure_future(read("first? "))
-            await asyncio.sleep(0)
-            late.cancel()
-            await asyncio.gather(late, return_exceptions=True)
-            line = asyncio.ensure_future(read("second? "))
-            await asyncio.sleep(0)
-            os.write(main, "s\u00e9\n".encode())
-            return await line
+    async def scenario() -> str:
+        line = asyncio.ensure_future(read("? "))
+        await asyncio.sleep(0)
+        os.write(person, b"n\n")
+        return await line
 
-        assert asyncio.run(scenario()) == "s\u00e9"
-    finally:
-        os.close(main)
-        os.close(other)
+    assert asyncio.run(scenario()) == "n"
+
+
+@pytest.mark.needs("terminals")
+def test_a_cancelled_prompt_does_not_consume_the_line_of_the_next_prompt(typing: tuple[int, int]):
+    person, program = typing
+    read = lines_of(program, lambda text: None)
+
+    async def scenario() -> str:
+        late = asyncio.ensure_future(read("first? "))
+        await asyncio.sleep(0)
+        late.cancel()
+        await asyncio.gather(late, return_exceptions=True)
+        line = asyncio.ensure_future(read("second? "))
+        await asyncio.sleep(0)
+        os.write(person, "s\u00e9\n".encode())
+        return await line
+
+    assert asyncio.run(scenario()) == "s\u00e9"
 
 
 def test_without_a_terminal_there_is_no_front(monkeypatch: pytest.MonkeyPatch):
