@@ -6,15 +6,18 @@ import asyncio
 import json
 import os
 import re
-import select
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.private import is_private_at
+from support.reading import read_soon
 from support.serving import command, environment
+from support.terminals import open_terminal
 from support.warm_command import warm_command
 from tooltrue import Client
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals
@@ -66,18 +69,15 @@ class House:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def at_a_terminal(self, typed: str, *words: str, shell: str = "") -> str:
-        """The terminal output for a person who types ``typed``. ``shell``: commands to run before, such as a limit."""
-        ours, theirs = os.openpty()
-        run = ["/bin/sh", "-c", f'{shell}\nexec "$@"', "sh", *command("approvals", *words)]
+    def at_a_terminal(self, typed: str, *words: str, before: Sequence[str] = ()) -> str:
+        """The terminal output for a person who types ``typed``. ``before``: a program that starts the command."""
+        ours, theirs = open_terminal()
+        run = [*before, *command("approvals", *words)]
         with subprocess.Popen(run, stdin=theirs, stdout=theirs, stderr=theirs, env=self.env) as process:
             os.close(theirs)
             seen, is_asked = b"", False
-            while select.select([ours], [], [], LIMIT)[0]:
-                try:
-                    seen += os.read(ours, 4096)
-                except OSError:  # the other end has gone
-                    break
+            while data := read_soon(ours):
+                seen += data
                 if not is_asked and seen.rstrip().endswith(b"[y/N]:"):  # earlier input is no answer
                     is_asked = True
                     os.write(ours, typed.encode())
@@ -92,6 +92,10 @@ class House:
         """Calls over stdio, one server for all of them, by a client that cannot ask."""
         async with Client(str(self.server), env=self.env) as client:
             return [(await client.call_tool("burn", box=box)).text for box in boxes]
+
+
+FULL = ("/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+"""Starts a program for which the disk is as good as full."""
 
 
 @pytest.fixture
@@ -122,6 +126,7 @@ def test_a_refused_call_runs_once_when_a_person_has_allowed_it(house: House):
     assert house.lost == ["maps"]
 
 
+@pytest.mark.needs("terminals")
 def test_a_running_server_applies_a_new_grant(house: House):
     async def main() -> list[str]:
         async with Client(str(house.server), env=house.env) as client:
@@ -271,16 +276,16 @@ def test_b21_twin_a_program_that_a_person_has_given_a_credential_allows(house: H
     assert "TT4401" in house.run("credential", str(word)).stderr
     assert not word.exists()
     assert "A new credential" in house.at_a_terminal("", "credential", str(word))
-    assert word.stat().st_mode & 0o777 == 0o600
+    assert is_private_at(word)
     assert house.run("allow", ticket_in(refused), "--credential", str(word)).returncode == 0
     assert asyncio.run(house.call("maps")) == ["maps is ashes"]
 
 
-@pytest.mark.needs("terminals")
+@pytest.mark.needs("terminals", "limits")
 def test_a_credential_that_found_no_room_is_not_there(house: House):
     word = house.server.with_name("word")
     words = ["--store", "memory:", "credential", str(word)]
-    assert "TT4402" in house.at_a_terminal("", *words, shell="ulimit -f 0")  # as good as a full disk
+    assert "TT4402" in house.at_a_terminal("", *words, before=FULL)
     assert not word.exists()
     assert "A new credential" in house.at_a_terminal("", *words)
     assert len(word.read_text()) == 43

@@ -6,8 +6,6 @@ import contextlib
 import json
 import os
 import re
-import select
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator
@@ -16,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from support.reading import read_soon
 from support.serving import command, environment
+from support.terminals import open_terminal, start_at_terminal
 from support.warm_command import warm_command
 from tooltrue.testing.models import Call, Fails, ModelRequest, Says, ScriptedModel, Sends
 from tooltrue.testing.state import LIMIT
@@ -64,12 +64,10 @@ class Terminal:
     def until(self, mark: str) -> str:
         """The output up to ``mark``, without colours."""
         while mark not in self._seen:
-            assert select.select([self.ours], [], [], LIMIT)[0], f"nothing more:\n{self._seen}"
-            try:
-                data = os.read(self.ours, 65_536).decode(errors="replace")
-            except OSError:
-                raise AssertionError(f"it ended:\n{self._seen}") from None
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", data).replace("\r\n", "\n")
+            data = read_soon(self.ours)
+            assert data is not None, f"nothing more:\n{self._seen}"
+            assert data, f"it ended:\n{self._seen}"
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", data.decode(errors="replace")).replace("\r\n", "\n")
             self._seen, self.all = self._seen + plain, self.all + plain
         shown, _, self._seen = self._seen.partition(mark)
         return shown
@@ -82,6 +80,9 @@ class Terminal:
         shown = self.until(question)
         os.write(self.ours, f"{word}\n".encode())
         return shown
+
+    def interrupts(self) -> None:
+        os.write(self.ours, b"\x03")
 
     def ends(self) -> int:
         return self.process.wait(LIMIT)
@@ -100,14 +101,9 @@ def chatting(attic: str, url: str, *more: str, program: Callable[..., list[str]]
 
 @contextlib.contextmanager
 def at_a_terminal(attic: str, model: ScriptedModel, *more: str) -> Generator[Terminal]:
-    ours, theirs = os.openpty()
+    ours, theirs = open_terminal()
     env = environment(TERM="xterm", XDG_STATE_HOME=str(Path(attic).parent / "state"))
-    with (
-        model.serving() as url,
-        subprocess.Popen(
-            chatting(attic, url, *more), stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
-        ) as process,
-    ):
+    with model.serving() as url, start_at_terminal(chatting(attic, url, *more), theirs, env=env) as process:
         os.close(theirs)
         try:
             yield Terminal(process, ours)
@@ -235,12 +231,12 @@ def test_an_interrupt_ends_the_running_call_and_a_second_one_ends_the_chat(attic
     with at_a_terminal(attic, model) as terminal:
         terminal.types("wait")
         terminal.until("▶ attic_wait")
-        terminal.process.send_signal(signal.SIGINT)
+        terminal.interrupts()
         terminal.until("interrupted")
         terminal.types("never mind")
         terminal.until("Good.")
         terminal.until("\n> ")
-        terminal.process.send_signal(signal.SIGINT)
+        terminal.interrupts()
         assert terminal.ends() == 0
     assert "[TT9514]" in json.dumps(model.requests[1].body)
 

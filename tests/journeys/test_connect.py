@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import select
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.reading import read_soon
 from support.serving import command, environment
+from support.terminals import open_terminal
 from support.warm_command import warm_command
 from tooltrue import Client, Host
 from tooltrue.cli.terminal_host import TYPED
@@ -71,16 +72,13 @@ class Desk:
         return done
 
     def at_a_terminal(self, typed: str, *words: str) -> str:
-        ours, theirs = os.openpty()
+        ours, theirs = open_terminal()
         run = command("connect", *words)
         with subprocess.Popen(run, stdin=theirs, stdout=theirs, stderr=theirs, env=self.env, cwd=self.work) as process:
             os.close(theirs)
             seen, is_asked = b"", False
-            while select.select([ours], [], [], LIMIT)[0]:
-                try:
-                    seen += os.read(ours, 4096)
-                except OSError:  # the other end has gone
-                    break
+            while data := read_soon(ours):
+                seen += data
                 if not is_asked and b"[y/N]" in seen:
                     os.write(ours, typed.encode())
                     is_asked = True

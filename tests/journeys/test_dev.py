@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from journeys.test_cli import run
-from support.serving import command, environment, left_of
-from tooltrue._internal.platform.processes import descendants
+from support.reading import read_soon
+from support.serving import OWN_GROUP, ask_to_end, command, environment, left_of, started_by
+from support.terminals import open_terminal, start_at_terminal
 from tooltrue.cli.dev_inspector import INSPECTOR
 from tooltrue.testing import BlockingClient
 from tooltrue.testing.state import LIMIT
@@ -56,12 +58,8 @@ class Dev:
         """Wait until ``word`` is printed; the text from the last word that was waited for to this one."""
         deadline = time.monotonic() + LIMIT
         while (place := self.shown.find(word, self._read)) < 0:
-            ready, _, _ = select.select([self._output], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"{word!r} was not printed: {self.shown}"
-            try:
-                data = os.read(self._output, 4096)
-            except OSError:  # the other end of a terminal is closed
-                data = b""
+            data = read_soon(self._output, deadline - time.monotonic())
+            assert data is not None, f"{word!r} was not printed: {self.shown}"
             assert data, f"it ended without printing {word!r}: {self.shown}"
             self.shown += data.decode()
         text, self._read = self.shown[self._read : place], place + len(word)
@@ -82,36 +80,28 @@ class Dev:
 @contextmanager
 def dev(folder: Path, *words: str, terminal: bool = False, **env: str) -> Iterator[Dev]:
     """``tooltrue dev mine.py`` in ``folder``, on a free port; it, and all that it has started, is gone at the end."""
-    ours, theirs = os.openpty() if terminal else os.pipe()
-    popen = subprocess.Popen(
-        command("dev", "mine.py", "--http", ":0", *words),
-        cwd=folder,
-        env=environment(XDG_STATE_HOME=str(folder / "state"), **env),
-        stdin=theirs if terminal else subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) if not terminal else _own_terminal,
-    )
+    run = command("dev", "mine.py", "--http", ":0", *words)
+    options: Any = {"cwd": folder, "env": environment(XDG_STATE_HOME=str(folder / "state"), **env)}
+    if terminal:
+        ours, theirs = open_terminal()
+        popen = start_at_terminal(run, theirs, **options)
+    else:
+        ours, theirs = os.pipe()
+        streams = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+        popen = subprocess.Popen(run, **streams, **options, **OWN_GROUP, start_new_session=True)
     os.close(theirs)
     try:
         yield Dev(popen, ours)
     finally:
         if popen.poll() is None:
-            processes = [*descendants(popen.pid)]
-            popen.terminate()
+            processes = started_by(popen.pid)
+            if terminal:
+                os.write(ours, b"\x03")
+            else:
+                ask_to_end(popen)
             assert popen.wait(LIMIT) == 0
             assert left_of(processes) == []
         os.close(ours)
-
-
-def _own_terminal() -> None:
-    """Make standard input the terminal of this session, so that Ctrl-C typed there is a signal."""
-    import fcntl  # noqa: PLC0415 - in the process that is about to be another program
-    import termios  # noqa: PLC0415 - in the process that is about to be another program
-
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def write(folder: Path, server: str = SERVER, word: str = "old") -> None:
@@ -187,9 +177,10 @@ def test_a_file_that_cannot_be_loaded_at_first_is_served_as_soon_as_it_can(folde
 def test_a_program_that_ends_while_it_serves_is_started_at_the_next_change(folder: Path):
     with dev(folder) as running:
         running.until("say  read-only")
-        [child] = descendants(running.popen.pid)
-        os.kill(child, signal.SIGKILL)
-        running.until("The program has ended by itself, with the exit code -9.")
+        [child] = started_by(running.popen.pid)
+        psutil.Process(child).kill()
+        code = "-9" if hasattr(signal, "SIGKILL") else ""  # elsewhere, the one who kills it chooses the code
+        running.until(f"The program has ended by itself, with the exit code {code}")
         write(folder, word="new")
         running.until("the contract is the same.")
 
@@ -219,11 +210,11 @@ def test_options_of_the_program_and_of_the_command_are_kept(folder: Path):
 
 @pytest.mark.needs("terminals")
 def test_ctrl_c_at_a_terminal_ends_all_processes(folder: Path):
-    slow = SERVER + "import subprocess\nsubprocess.Popen(['sleep', '300.77'])\n"
+    slow = SERVER + "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
     write(folder, slow)
     with dev(folder, terminal=True) as running:
         running.until("say  read-only")
-        processes = [*descendants(running.popen.pid)]
+        processes = started_by(running.popen.pid)
         assert len(processes) == 2
         running.type(b"\x03")
         assert running.ended() == 0
@@ -237,7 +228,7 @@ def test_a_signal_ends_it_while_the_program_is_still_loading(name: str, folder: 
     write(folder, "print('loading', flush=True)\nimport time\ntime.sleep(300)\n")
     with dev(folder) as running:
         running.until("loading")
-        processes = [*descendants(running.popen.pid)]
+        processes = started_by(running.popen.pid)
         running.popen.send_signal(signal.Signals[name])
         assert running.ended() == 0
         assert left_of(processes) == []
@@ -246,7 +237,7 @@ def test_a_signal_ends_it_while_the_program_is_still_loading(name: str, folder: 
 def test_the_server_does_not_outlive_a_dev_that_was_killed(folder: Path):
     with dev(folder) as running:
         running.until("say  read-only")
-        processes = [*descendants(running.popen.pid)]
+        processes = started_by(running.popen.pid)
         running.popen.kill()
         running.ended()
         assert left_of(processes) == []
@@ -287,10 +278,12 @@ def test_in_a_chinese_locale_it_speaks_chinese(folder: Path):
 
 # -- the Inspector -----------------------------------------------------------------------------------------------------
 
-NPX = """#!/bin/sh
-echo "npx was given: $@"
-exec sleep 300.78
+NPX = f"""#!{sys.executable}
+import sys, time
+print("npx was given:", *sys.argv[1:], flush=True)
+time.sleep(300)
 """
+NPX_OF_WINDOWS = f'@"{sys.executable}" "%~dp0npx" %*\n'
 
 
 @pytest.fixture
@@ -298,8 +291,9 @@ def npx(tmp_path: Path) -> str:
     """A PATH on which npx only tells its arguments."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "npx").write_text(NPX)
+    (tmp_path / "bin" / "npx.cmd").write_text(NPX_OF_WINDOWS)
     (tmp_path / "bin" / "npx").chmod(0o755)
-    return f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    return f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
 @pytest.mark.needs("terminals")
@@ -309,7 +303,7 @@ def test_the_inspector_is_fetched_when_a_person_agrees_and_not_before(folder: Pa
         assert "npx was given" not in running.until("Start it? [y/N]: ")
         running.type(b"y\n")
         running.until(f"npx was given: --yes {INSPECTOR} --transport http --server-url {running.url}")
-        processes = [*descendants(running.popen.pid)]
+        processes = started_by(running.popen.pid)
         running.type(b"\x03")
         assert running.ended() == 0
         assert left_of(processes) == []
@@ -321,7 +315,7 @@ def test_without_an_agreement_the_server_runs_alone(folder: Path, npx: str):
         running.until("Start it? [y/N]: ")
         running.type(b"\n")
         running.until("say  read-only")
-        assert len(descendants(running.popen.pid)) == 1
+        assert len(started_by(running.popen.pid)) == 1
 
 
 def test_in_a_script_yes_agrees(folder: Path, npx: str):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from journeys.test_cli import other, run
+from support.reading import read_soon
 from support.serving import META, SERVER, command, environment
+from support.terminals import open_terminal, start_at_terminal
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.protocol import versions
@@ -298,19 +297,13 @@ def test_an_error_in_chinese_is_chinese_to_its_end(words: tuple[str, ...]):
 
 def at_a_terminal(words: Sequence[str], mark: str) -> str:
     """The output, up to ``mark``, of a command that a person ends with Ctrl-C."""
-    ours, theirs = os.openpty()
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell starts background jobs deaf to Ctrl-C
-    with subprocess.Popen(
-        words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(), preexec_fn=heed
-    ) as process:
+    ours, theirs = open_terminal()
+    with start_at_terminal(words, theirs, env=environment()) as process:
         os.close(theirs)
         seen = b""
-        while mark.encode() not in seen and select.select([ours], [], [], LIMIT)[0]:
-            try:
-                seen += os.read(ours, 4096)
-            except OSError:  # it has ended
-                break
-        process.send_signal(signal.SIGINT)
+        while mark.encode() not in seen and (data := read_soon(ours)):
+            seen += data
+        os.write(ours, b"\x03")
         try:
             process.wait(LIMIT)
         finally:

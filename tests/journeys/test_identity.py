@@ -19,6 +19,7 @@ from support.issuing.server import (
     other_running_issuer,
     running_issuer,
 )
+from support.private import is_private_at
 from support.serving import command, environment, free_port, http, started, wait_for_port
 from support.warm_command import warm_command
 from support.wire.raw_http import Endpoint
@@ -52,7 +53,7 @@ def test_a_key_that_was_made_on_the_command_line_lets_in(tmp_path: Path) -> None
     key = made.stdout.strip()
     assert made.returncode == 0, made.stderr
     assert key not in made.stderr + path.read_text()
-    assert path.stat().st_mode & 0o077 == 0
+    assert is_private_at(path)
     with http("--keys", str(path)) as (url, _):
         assert [status(url), status(url, "Bearer nonsense"), status(url, f"Bearer {key}")] == [401, 401, 200]
         assert status(url, x_api_key=key) == 200

@@ -55,12 +55,12 @@ class Supervisor:
         self._starting: _Process | None = None
         self._lock: Lock | None = None
 
-    def run(self, when_served: Callable[[], None]) -> None:
-        """Serve until an exception, such as KeyboardInterrupt. ``when_served`` is called once, after the first start.
-        No process is left behind."""
+    def run(self, when_served: Callable[[], None], is_over: Callable[[], bool]) -> None:
+        """Serve until an exception, such as KeyboardInterrupt, or until it ``is_over``. ``when_served`` is called once,
+        after the first start. No process is left behind."""
         try:
             self._starting = _Process(self._job, self._listener)
-            while True:
+            while not is_over():
                 self._wait()
                 if self._lock is not None and self._serving is not None:
                     when_served()

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -89,8 +90,11 @@ def command(
     listener, address = _listening(http)
     url = f"http://{address.netloc}/mcp"
     wants_inspector = inspector and is_inspector_wanted(url, yes=yes)
+    interrupts = _Interrupts()
     for number in HANG_UP_SIGNALS:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupts)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell ignores it for what it starts behind
+        signal.signal(signal.SIGINT, interrupts)
     processes.adopt_orphans()
     with listener, _folder() as state, contextlib.ExitStack() as beside:
         job = DevJob(
@@ -107,11 +111,26 @@ def command(
                 beside.enter_context(inspector_running(url))
 
         with _until_ctrl_c():
-            Supervisor(job, listener, _Terminal(target, url)).run(when_served)
+            Supervisor(job, listener, _Terminal(target, url)).run(when_served, interrupts.have_come)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True)
+
+
+class _Interrupts:
+    """A handler of signals that raises KeyboardInterrupt, and remembers it: Python drops an exception that is raised
+    while an object is removed from memory."""
+
+    def __init__(self) -> None:
+        self._have_come = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self._have_come = True
+        raise KeyboardInterrupt
+
+    def have_come(self) -> bool:
+        return self._have_come
 
 
 @contextlib.contextmanager
