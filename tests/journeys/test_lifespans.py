@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
 import sys
 import time
@@ -13,16 +12,13 @@ from typing import Any
 
 import pytest
 
-from support.serving import Process, command, environment, free_port, http, left_of, started
+from support.serving import STOPS, Process, ask_to_end, command, environment, free_port, http, left_of, started
 from tooltrue.testing.state import LIMIT
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised"),
-]
+pytestmark = pytest.mark.process
 
 SERVER = Path(__file__).with_name("pooled.py")
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+SIGNALS = pytest.mark.parametrize("number", STOPS)
 PROMISED_SECONDS = 3.0
 SLACK_SECONDS = 3.0  # for a machine under load
 
@@ -82,12 +78,12 @@ def test_a_start_that_fails_ends_the_program_with_the_authors_frames_one_sentenc
         assert process.ended() == 2
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, None])
-def test_a_lifespan_that_hangs_at_the_end_is_reported_and_the_process_ends(end: int | None) -> None:
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_lifespan_that_hangs_at_the_end_is_reported_and_the_process_ends(is_asked: bool) -> None:
     with stdio("hanging-end") as process:
         assert process.result("is_open")["structuredContent"] is True
         began = time.monotonic()
-        process.popen.send_signal(end) if end else process.close_input()
+        ask_to_end(process.popen) if is_asked else process.close_input()
         assert "TT4525" in "\n".join(lines(process))
         assert process.ended() == 0
         assert time.monotonic() - began < PROMISED_SECONDS + SLACK_SECONDS
@@ -97,7 +93,7 @@ def test_a_tool_that_never_ends_does_not_keep_the_lifespan_from_being_left() -> 
     with stdio() as process:
         process.call("wait_forever")
         process.wait_for("waiting")
-        process.popen.send_signal(signal.SIGTERM)
+        ask_to_end(process.popen)
         assert lines(process) == ["closed"]
         assert process.ended() == 0
 
@@ -116,7 +112,7 @@ def test_an_http_server_leaves_its_lifespan(number: int) -> None:
 def test_each_worker_enters_and_leaves_a_lifespan_of_its_own() -> None:
     with http("--workers", "2", target=str(SERVER), env=environment()) as (_, process):
         opened = [process_of(process, "opened") for _ in range(2)]
-        process.popen.send_signal(signal.SIGTERM)
+        ask_to_end(process.popen)
         closed = [process_of(process, "closed") for _ in range(2)]
         assert sorted(opened) == sorted(closed)
         assert len({*opened, process.pid}) == 3
@@ -159,7 +155,7 @@ def test_a_signal_stops_the_start_of_an_http_server(number: int) -> None:
 def test_an_http_server_with_a_hanging_lifespan_ends_in_time() -> None:
     with http(target=str(SERVER), env=environment(FAULT="hanging-end")) as (_, process):
         began = time.monotonic()
-        process.popen.send_signal(signal.SIGTERM)
+        ask_to_end(process.popen)
         assert "TT4525" in "\n".join(lines(process))
         assert process.ended() == 0
         assert left_of([process.pid]) == []

@@ -60,9 +60,16 @@ OWN_GROUP: dict[str, Any] = {"creationflags": getattr(subprocess, "CREATE_NEW_PR
 """Options of a process that :func:`ask_to_end` is to reach alone."""
 
 
+_BREAK: int | None = getattr(signal, "CTRL_BREAK_EVENT", None)
+
+STOPS: tuple[int, ...] = (signal.SIGTERM, signal.SIGINT) if _BREAK is None else (_BREAK,)
+"""What a process is sent to end in order. On Windows it is Ctrl-Break alone, which goes to its whole group: every
+other signal ends a process at once."""
+
+
 def ask_to_end(popen: subprocess.Popen[Any]) -> None:
-    """Ask a server to end in order: by SIGTERM, and on Windows by Ctrl-Break, which goes to its whole group."""
-    popen.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
+    """Ask a process that was started with :data:`OWN_GROUP` to end in order."""
+    popen.send_signal(STOPS[0])
 
 
 class Process:
