@@ -89,7 +89,7 @@ def test_configured_servers_are_listed_without_being_started_and_without_showing
     for file, said in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(said))
-    desk.env["HOME"] = str(home)
+    desk.env["HOME"] = desk.env["USERPROFILE"] = str(home)
     found = {Path(one["file"]).name: one for one in desk.json("inventory")}
     assert found["mcp.json"]["host"] == "VS Code"
     text = desk.run("inventory").stdout

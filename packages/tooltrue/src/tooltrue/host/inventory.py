@@ -59,7 +59,7 @@ def _candidates(places: Sequence[Path], home: Path, environ: Mapping[str, str]) 
     for client in clients:
         for template in (*client.files.values(), *client.also):
             for variables in (_NO_VARIABLES, environ):
-                yield client.title, Path(location(template, _PATHS, variables, str(home)))
+                yield client.title, Path(location(template, _PATHS, variables, str(home)).as_posix())
     for place in places:
         if place.is_dir():
             yield from ((client.title, place / client.project) for client in clients if client.project is not None)
