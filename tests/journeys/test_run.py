@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import sys
 from http.client import HTTPConnection
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.serving import Process, environment, started, wait_for_port
+from support.serving import Process, ask_to_end, environment, started, wait_for_port
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -63,7 +62,7 @@ def test_run_serves_http_until_a_signal(arguments: str, tmp_path: Path):
         url = url_of(process)
         assert url.endswith("/mcp")
         assert [status(url), status(url, "/sse"), status(url, Host="evil.example")] == [200, 404, 403]
-        process.popen.send_signal(signal.SIGTERM)
+        ask_to_end(process.popen)
         assert process.ended() == 0
         assert process.popen.stderr is not None
         assert b"Traceback" not in process.popen.stderr.read()
