@@ -112,7 +112,8 @@ class _TypedLine:
         """Erase the last character that is seen, with the marks on it."""
         columns = 0
         while self.text and not columns:
-            columns, self.text = _columns(self.text[-1]), self.text[:-1]
+            columns = _columns(self.text[-1])
+            self.text = self.text[:-1]
         self._show("\b" * columns + " " * columns + "\b" * columns)
 
     def _show(self, text: str) -> None:
