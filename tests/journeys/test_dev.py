@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -87,8 +87,8 @@ def dev(folder: Path, *words: str, terminal: bool = False, **env: str) -> Iterat
         popen = start_at_terminal(run, theirs, **options)
     else:
         ours, theirs = os.pipe()
-        streams = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
-        popen = subprocess.Popen(run, **streams, **options, **OWN_GROUP, start_new_session=True)
+        options |= {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+        popen = cast("subprocess.Popen[bytes]", subprocess.Popen(run, **options, **OWN_GROUP, start_new_session=True))
     os.close(theirs)
     try:
         yield Dev(popen, ours)

@@ -211,8 +211,6 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "Windows": (
         "tests/wire",
-        "tests/journeys",
-        "tests/journeys/test_dev.py",
         "tests/unit/transport",
     ),
 }

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["at_terminal", "open_terminal", "start_at_terminal"]
 
@@ -40,10 +40,12 @@ def at_terminal(end: int) -> Generator[None]:
 
 def start_at_terminal(words: Sequence[str], end: int, **options: Any) -> subprocess.Popen[bytes]:
     """Start a program at the terminal, where Ctrl-C reaches it and what it has started."""
-    streams = {"stdin": end, "stdout": end, "stderr": end}
+    options |= {"stdin": end, "stdout": end, "stderr": end}
     if _HAS_TERMINALS:
-        return subprocess.Popen(words, **streams, **options, start_new_session=True, preexec_fn=_take_terminal)
-    return subprocess.Popen(["setsid", "--ctty", *words], **streams, **options)
+        options |= {"start_new_session": True, "preexec_fn": _take_terminal}
+    else:
+        words = ["setsid", "--ctty", *words]
+    return cast("subprocess.Popen[bytes]", subprocess.Popen(words, **options))
 
 
 def _take_terminal() -> None:
