@@ -3,68 +3,53 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
-from support.serving import left_of
+from support.platforms import this_system
+from support.serving import is_alive, left_of, started
 from tooltrue._internal.platform import processes
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
 
-FAMILY = textwrap.dedent(
-    """
-    import subprocess, sys
-    from tooltrue._internal.platform import processes
+# Each process of the family prints its id.
+FAMILY = """
+import signal, subprocess, sys
+from tooltrue._internal.platform import processes
 
-    processes.adopt_orphans()
-    stubborn = "trap '' TERM INT HUP; echo; while :; do sleep 1; done"
-    for script in ("sleep 600 & echo; exec sleep 600", stubborn):
-        started = subprocess.Popen(["sh", "-c", script], start_new_session=True, stdout=subprocess.PIPE)
-        started.stdout.readline()
-    gone = subprocess.Popen(["sh", "-c", "(setsid sleep 600 &) ; exit 0"])
-    gone.wait()
-    print("ready", flush=True)
-    sys.stdin.readline()
-    processes.end_children()
-    print("ended", flush=True)
-    sys.stdin.readline()
-    """
-)
+SLEEP = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+DEAF = "import signal; [signal.signal(each, signal.SIG_IGN) for each in {numbers}]; " + SLEEP
+PARENT = "import subprocess, sys; started = subprocess.Popen([sys.executable, '-c', sys.argv[1]]); " + SLEEP
+GONE = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
 
+def start(code):
+    return subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, SLEEP], start_new_session=True)
 
-def descendants(parent: int) -> list[int]:
-    listing = f"/proc/{parent}/task/{parent}/children"
-    with open(listing) as file:
-        children = list(map(int, file.read().split()))
-    return children + [grandchild for child in children for grandchild in descendants(child)]
+names = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+numbers = [int(getattr(signal, name)) for name in names if hasattr(signal, name)]
+processes.adopt_orphans()
+started = [start(PARENT), start(DEAF.format(numbers=numbers))]
+start(GONE).wait()
+sys.stdin.readline()
+processes.end_children()
+print('"ended"', flush=True)
+sys.stdin.readline()
+"""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+@pytest.mark.skipif(this_system() == "macOS", reason="no process adopts orphans there")
 def test_children_grandchildren_and_orphans_are_gone_stubborn_ones_too():
-    command = [sys.executable, "-W", "error::DeprecationWarning", "-c", FAMILY]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        output = parent.stdout
-
-        def hear() -> str:
-            ready, _, _ = select.select([output], [], [], LIMIT)
-            assert ready
-            return output.readline().strip()
-
-        assert hear() == "ready"
-        family = descendants(parent.pid)
-        assert len(family) >= 4, "with the orphan, which was adopted"
-        print(file=parent.stdin, flush=True)
-        assert hear() == "ended"
+    with started([sys.executable, "-W", "error::DeprecationWarning", "-c", FAMILY]) as parent:
+        family = [parent.read() for _ in range(4)]
+        assert all(map(is_alive, family))
+        parent.raw(b"\n")
+        assert parent.read() == "ended"
         assert left_of(family) == []
-        print(file=parent.stdin, flush=True)
-        assert parent.wait(LIMIT) == 0
+        parent.raw(b"\n")
+        assert parent.ended() == 0
 
 
 def test_without_children_there_is_nothing_to_wait_for():
@@ -107,13 +92,13 @@ for _ in range(100):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+@pytest.mark.needs("proc")
 def test_a_child_is_found_while_the_thread_that_started_it_ends():
     # In a process of its own: this one may have hundreds of threads, which take long to look through.
     subprocess.run([sys.executable, "-c", THREADS], check=True, timeout=LIMIT)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is promised")
+@pytest.mark.needs("limits", "proc")
 def test_where_no_file_can_be_opened_nothing_is_found_and_nothing_raised():
     no_more = (
         "import resource; from tooltrue._internal.platform import posix_processes as processes; "

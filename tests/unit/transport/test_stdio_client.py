@@ -7,9 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from support.event_loops import each_event_loop
+from support.platforms import this_system
+from support.serving import is_alive, left_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.testing.state import LIMIT
@@ -21,11 +24,13 @@ __all__ = ["each_event_loop"]
 pytestmark = pytest.mark.usefixtures("each_event_loop")
 
 STUBBORN = """
-import signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
+import signal, time
+for name in ("SIGTERM", "SIGBREAK"):
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
 print("ready", flush=True)
 while True:
-    signal.pause()
+    time.sleep(60)
 """
 
 
@@ -49,126 +54,108 @@ class Ear:
     def lose(self, error: Exception) -> None: ...
 
 
-# Each script leaves the process group; its last process prints its id on the one descriptor that the test reads.
+# A server that starts a process outside its process group, which prints its id on the one descriptor that the test reads.
 AWAY = """
-import os, sys, signal
-def leave():
-    os.setsid()
-    {more}
-    print(os.getpid(), flush=True)
-    while True:
-        signal.pause()
-if os.fork() == 0:
-    leave()
-{then}
+import os, subprocess, sys
+def leave(env=None):
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    detached = getattr(subprocess, "DETACHED_PROCESS", 0)
+    return subprocess.Popen([sys.executable, "-c", code], env=env, start_new_session=True, creationflags=detached)
+def leave_without_parent():
+    subprocess.run([sys.executable, "-c", sys.argv[1], sys.argv[1], "leave()"], check=True)
+exec(sys.argv[2])
 """
 AWAYS = {
-    "a session of its own": AWAY.format(more="", then="sys.stdin.read()"),
-    "a parent that has gone": AWAY.format(more="if os.fork(): os._exit(0)", then="sys.stdin.read()"),
-    "a server that has gone": AWAY.format(more="if os.fork(): os._exit(0)", then=""),
+    "a session of its own": "leave(); sys.stdin.read()",
+    "a parent that has gone": "leave_without_parent(); sys.stdin.read()",
+    "a server that has gone": "leave_without_parent()",
+    # Windows starts no program without this variable.
     "an empty environment": (
-        "import os, subprocess, sys\n"
-        "code = 'import os, signal; print(os.getpid(), flush=True); signal.pause()'\n"
-        "subprocess.Popen([sys.executable, '-c', code], env={}, start_new_session=True)\n"
-        "sys.stdin.read()"
+        "leave({name: os.environ[name] for name in ['SYSTEMROOT'] if name in os.environ}); sys.stdin.read()"
     ),
 }
 
 
 @pytest.mark.attack("E09")
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the process group is all that is known")
+@pytest.mark.skipif(this_system() == "macOS", reason="the process group is all that is known there")
 @pytest.mark.parametrize("way", AWAYS)
 def test_e09_a_process_that_left_the_process_group_is_killed_too(way: str) -> None:
-    async def main() -> None:
+    async def main() -> int:
         ear = Ear()
-        link = StdioLink([sys.executable, "-c", AWAYS[way]])
+        link = StdioLink([sys.executable, "-W", "ignore", "-c", AWAY, AWAY, AWAYS[way]])
         async with asyncio.timeout(LIMIT):
             await link.open(ear)
             await ear.heard.wait()
-            process = os.pidfd_open(int(ear.last))
+            assert is_alive(away := int(ear.last))
             await link.close()
-            await end_of(process)
+            return away
 
-    asyncio.run(main())
+    assert left_of([asyncio.run(main())]) == []
 
 
 @pytest.mark.twin("E09")
 def test_e09_twin_a_process_of_another_connection_stays_alive() -> None:
-    async def main() -> bool:
+    async def main() -> int:
         ears, links = [Ear(), Ear()], [StdioLink([sys.executable, "-c", STUBBORN]) for _ in range(2)]
         async with asyncio.timeout(LIMIT):
             for link, ear in zip(links, ears, strict=True):
                 await link.open(ear)
                 await ear.heard.wait()
-            closing = asyncio.ensure_future(links[0].close())
-            await asyncio.sleep(0)
-            closing.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
+            await cancelled_close(links[0])
             assert links[1].pid is not None
-            os.kill(links[1].pid, 0)
-            process = os.pidfd_open(links[1].pid)
-            closing = asyncio.ensure_future(links[1].close())
-            await asyncio.sleep(0)
-            closing.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
-            await end_of(process)
-            return True
+            assert is_alive(other := links[1].pid)
+            await cancelled_close(links[1])
+            return other
 
-    assert asyncio.run(main())
+    assert left_of([asyncio.run(main())]) == []
 
 
-async def end_of(process: int) -> None:
-    """Return once the process has ended."""
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(process, ended.set)
-    await ended.wait()
-    asyncio.get_running_loop().remove_reader(process)
-    os.close(process)
+async def cancelled_close(link: StdioLink) -> None:
+    closing = asyncio.ensure_future(link.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.gather(closing, return_exceptions=True)
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="an end is seen by a descriptor")
 @pytest.mark.parametrize("is_cancelled", [True, False])
 def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is_cancelled(
     is_cancelled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", 0.05)
 
-    async def main() -> None:
+    async def main() -> int:
         ear = Ear()
         link = StdioLink([sys.executable, "-c", STUBBORN])
         async with asyncio.timeout(LIMIT):
             await link.open(ear)
             await ear.heard.wait()
             assert link.pid is not None
-            process = os.pidfd_open(link.pid)
-            closing = asyncio.ensure_future(link.close())
-            if is_cancelled:
-                await asyncio.sleep(0)
-                closing.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
-            await end_of(process)
+            child = link.pid
+            await (cancelled_close(link) if is_cancelled else link.close())
+            return child
 
-    asyncio.run(main())
+    assert left_of([asyncio.run(main())]) == []
 
 
 @pytest.mark.attack("E11")
 def test_a_server_inherits_no_descriptor_of_its_client(tmp_path: Path) -> None:
-    listing = "import os; print(*(os.path.realpath(f'/proc/self/fd/{each}') for each in os.listdir('/proc/self/fd')))"
+    opening = "import sys; file = open(sys.argv[1], 'w'); print('ready', flush=True); sys.stdin.read()"
 
-    async def main() -> bytes:
+    async def main() -> set[str]:
         ear = Ear()
-        link = StdioLink([sys.executable, "-c", listing])
+        link = StdioLink([sys.executable, "-c", opening, str(tmp_path / "theirs")])
         async with asyncio.timeout(LIMIT):
             await link.open(ear)
             await ear.heard.wait()
+            opened = {Path(file.path).name for file in psutil.Process(link.pid).open_files()}
             await link.close()
-        return ear.last
+        return opened
 
     with open(tmp_path / "ours", "w") as file:
         os.set_inheritable(file.fileno(), True)
-        heard = asyncio.run(main())
-    assert heard.count(b":[") >= 3  # its three streams are pipes or sockets
-    assert b"ours" not in heard
+        opened = asyncio.run(main())
+    assert "theirs" in opened
+    assert "ours" not in opened
 
 
 class Listener(Ear):
