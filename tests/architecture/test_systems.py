@@ -36,13 +36,6 @@ NAMES = {
 NAMES["os"] |= {"name", "supports_dir_fd", "supports_fd"}
 PLACES = re.compile(r"/(?:proc|sys|dev)/")
 
-# Each of these files is to lose what one system has, and then its line here.
-STILL: frozenset[str] = frozenset(
-    {
-        "testing/hostile/server.py",
-    }
-)
-
 
 def is_of_one_system(module: str, name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in NAMES.get(module, ()))
@@ -95,11 +88,8 @@ def outside() -> list[str]:
 
 
 def test_what_one_system_has_stands_in_the_folders_of_the_platform():
-    violations = {name: seen for name in outside() if (seen := found(name))}
-    new = [word for name in violations.keys() - STILL for word in violations[name]]
-    assert not new, "\n".join(["these belong to a folder platform:", *new])
-    done = STILL - violations.keys()
-    assert not done, f"clean now, and to be taken off the list STILL: {sorted(done)}"
+    violations = [word for name in outside() for word in found(name)]
+    assert not violations, "\n".join(["these belong to a folder platform:", *violations])
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tooltrue._internal.platform.pipes import PipeInput, SharedOutput
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.hostile.definitions import DEFINITIONS
@@ -17,6 +18,7 @@ from tooltrue.testing.hostile.manners import MANNERS
 from tooltrue.testing.hostile.tool_results import RESULTS
 from tooltrue.testing.hostile.tricks import Message, Trick, plain, text
 from tooltrue.testing.wording import MISBEHAVIOUR_REQUIRES_OWN_PROCESS, UNKNOWN_MISBEHAVIOUR
+from tooltrue.transport.lines import LineSplitter
 
 __all__ = ["TRICKS", "Era", "Hostile", "HostileSession", "serve_stdio"]
 
@@ -212,16 +214,26 @@ def _definition_of(trick: Trick) -> Message:
 
 # -- over pipes --------------------------------------------------------------------------------------------------------
 
+_MAX_LINE = 64 * 1_048_576
+_END_SECONDS = 1.0
+
 
 async def serve_stdio(server: Hostile) -> None:
-    """One visit on standard input and output, until the input ends."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=64 * 1_048_576)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    pipe, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
-    writer = asyncio.StreamWriter(pipe, protocol, None, loop)
-    session = server.visit(lambda frame: writer.write(frame + b"\n"), writer.drain)
-    with contextlib.suppress(ConnectionError):
-        while line := await reader.readline():
-            session.feed(line)
+    """One visit on standard input and output, until the input ends or the output has no reader."""
+    finished, has_room = asyncio.Event(), asyncio.Event()
+    has_room.set()
+    output = SharedOutput(os.dup(sys.stdout.fileno()))
+    output.crowded = lambda is_crowded: has_room.clear() if is_crowded else has_room.set()
+    output.open(finished.set, lambda error: None)
+
+    async def drain() -> None:
+        await asyncio.sleep(0)  # a trick without an end gives the loop a turn
+        await has_room.wait()
+
+    session = server.visit(lambda frame: output.send(frame + b"\n"), drain)
+    lines = LineSplitter(session.feed, finished.set, _MAX_LINE)
+    reading = PipeInput(sys.stdin.fileno(), lines.feed, finished.set)
+    await finished.wait()
+    reading.stop()
     await session.close()
+    await output.close_within(_END_SECONDS)
