@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ FEATURES: dict[str, Feature] = {
         ("Linux",),
         "permissions alone, or an access list, are kept",
         lambda: hasattr(os, "setxattr"),
+    ),
+    "accepting loops": Feature(
+        "event loops of several processes that accept from one socket",
+        _POSIX,
+        "a thread of each process accepts",
+        lambda: not hasattr(socket, "fromshare"),
     ),
     "confinement": Feature(
         "Landlock, seccomp and namespaces, which confine a program",
@@ -211,7 +218,6 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "Windows": (
         "tests/wire",
-        "tests/unit/transport",
     ),
 }
 """Tests of these parts that have not passed where the calls of Linux are hidden, so that the job leaves them out: each

@@ -94,7 +94,8 @@ def test_a_conversation_is_the_same(kind: str):
 
 
 # Windows has one event that another process can send.
-STOPS = [signal.CTRL_BREAK_EVENT] if hasattr(signal, "CTRL_BREAK_EVENT") else [signal.SIGTERM, signal.SIGINT]
+BREAK: int | None = getattr(signal, "CTRL_BREAK_EVENT", None)
+STOPS = [signal.SIGTERM, signal.SIGINT] if BREAK is None else [BREAK]
 
 
 @pytest.mark.parametrize("kind", PREPARATIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,8 @@ if HAS_POSIX:
 
 
 @pytest.fixture(name="way", params=WAYS)
-def each_way(request: pytest.FixtureRequest) -> Iterator[Ends]:
-    yield WAYS[request.param]
+def each_way(request: pytest.FixtureRequest) -> Ends:
+    return WAYS[request.param]
 
 
 class Reader:
@@ -58,11 +58,17 @@ class Reader:
         return b"".join(self.came)
 
 
+async def turns() -> None:
+    """Let happen all that is ready."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 async def soon(holds: Callable[[], bool]) -> None:
     """Return once it holds: by the loop in some turns, by a thread in some time."""
     async with asyncio.timeout(LIMIT):
         while not holds():
-            await asyncio.sleep(0)
+            await turns()
 
 
 def is_closed(descriptor: int) -> bool:

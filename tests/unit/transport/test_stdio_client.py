@@ -54,7 +54,7 @@ class Ear:
     def lose(self, error: Exception) -> None: ...
 
 
-# A server that starts a process outside its process group, which prints its id on the one descriptor that the test reads.
+# A server that starts a process outside its process group, which prints its id on the descriptor that the test reads.
 AWAY = """
 import os, subprocess, sys
 def leave(env=None):
@@ -86,7 +86,8 @@ def test_e09_a_process_that_left_the_process_group_is_killed_too(way: str) -> No
         async with asyncio.timeout(LIMIT):
             await link.open(ear)
             await ear.heard.wait()
-            assert is_alive(away := int(ear.last))
+            away = int(ear.last)
+            assert is_alive(away)
             await link.close()
             return away
 
@@ -102,8 +103,9 @@ def test_e09_twin_a_process_of_another_connection_stays_alive() -> None:
                 await link.open(ear)
                 await ear.heard.wait()
             await cancelled_close(links[0])
-            assert links[1].pid is not None
-            assert is_alive(other := links[1].pid)
+            other = links[1].pid
+            assert other is not None
+            assert is_alive(other)
             await cancelled_close(links[1])
             return other
 
