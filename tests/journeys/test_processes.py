@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -15,10 +14,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
-from support.serving import META, SERVER, Process, command, environment, http, is_alive, left_of, started, stdio
-from tooltrue._internal.platform.processes import descendants
+from support.serving import (
+    META,
+    SERVER,
+    STOPS,
+    Process,
+    command,
+    environment,
+    http,
+    is_alive,
+    left_of,
+    started,
+    started_by,
+    stdio,
+)
 from tooltrue.protocol import versions
 from tooltrue.testing.state import LIMIT
 
@@ -284,7 +296,7 @@ class Session:
         return status, answer
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", STOPS)
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int, workers: str):
     with http("--workers", workers) as (url, process):
@@ -298,13 +310,11 @@ def test_a_signal_ends_an_http_server_its_workers_and_their_children(number: int
 
 def test_workers_end_when_their_parent_process_is_killed():
     with http("--workers", "2") as (_, process):
-        family = [os.pidfd_open(each) for each in descendants(process.pid)]
+        family = started_by(process.pid)
         assert len(family) >= 2
         process.popen.kill()
-        for each in family:
-            ended, _, _ = select.select([each], [], [], LIMIT)
-            os.close(each)
-            assert ended
+        process.ended()
+        assert left_of(family) == []
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])
@@ -430,7 +440,7 @@ def test_a_call_whose_worker_was_killed_ends_with_an_error_at_the_other():
         lines = iter(connection.getresponse().readline, b"")
         id = next(line for line in lines if line.startswith(b"id: ")).split()[1].decode()
         told = json.loads(next(line for line in lines if b"notifications/progress" in line).removeprefix(b"data: "))
-        os.kill(told["params"]["progress"], signal.SIGKILL)
+        psutil.Process(told["params"]["progress"]).kill()
         session.headers |= {"accept": "text/event-stream", "last-event-id": id}
         status, _, body = session.send("GET", within=3 * LIMIT)
         last = json.loads(body.rstrip().rpartition(b"data: ")[2])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from importlib.util import find_spec
 
 import pytest
 
-from support.serving import Process, started
+from support.serving import STOPS, Process, started
 
 pytestmark = pytest.mark.process
 
@@ -91,11 +90,6 @@ def test_a_conversation_is_the_same(kind: str):
         server.close_input()
         assert server.read() is None
         assert server.ended() == 0
-
-
-# Windows has one event that another process can send.
-BREAK: int | None = getattr(signal, "CTRL_BREAK_EVENT", None)
-STOPS = [signal.SIGTERM, signal.SIGINT] if BREAK is None else [BREAK]
 
 
 @pytest.mark.parametrize("kind", PREPARATIONS)
