@@ -217,7 +217,6 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
         *_TOOLBOX,
     ),
     "Windows": (
-        "tests/wire",
     ),
 }
 """Tests of these parts that have not passed where the calls of Linux are hidden, so that the job leaves them out: each
