@@ -28,7 +28,7 @@ OWNERS = {
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
     "httptools": ("transport/http_connection.py", "transport/http_protocol.py"),
     "click": ("cli/", "tooltrue_check/cli/"),
-    "sqlite3": ("state/", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),
+    "sqlite3": ("state/", "tools/search/index.py", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),
     "sqlglot": ("tooltrue_toolbox/sql/statement.py",),
     "duckdb": ("tooltrue_toolbox/sql/duck.py", "tooltrue_toolbox/tables/engine.py"),
     "psycopg": ("state/postgres.py", "tooltrue_toolbox/sql/postgresql.py"),

@@ -12,7 +12,8 @@ from tooltrue.caching import cache_short_texts
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
 from tooltrue.policy.audit.argument_masking import Masks
-from tooltrue_check.language import searched, stem, words
+from tooltrue.tools.search.words import stem
+from tooltrue_check.language import searched, words
 from tooltrue_check.subject import ToolParameter
 from tooltrue_toolbox.rooted_paths import PathRules
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrue_check.language import stem
+from tooltrue.tools.search.words import stem
 from tooltrue_check.lexicon.cues import cue
 from tooltrue_check.lexicon.verbs import READS, VERBS, WRITES, verbs
 from tooltrue_check.subject import ToolText

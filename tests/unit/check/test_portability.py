@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from properties.test_contracts import VALUES
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.profile import Profile, profile, profile_names
+from tooltrue.tools.search.token_estimate import estimated
 from tooltrue_check.card import Level
 from tooltrue_check.portability import ClientColumn, ClientOutcome, ToolVerdict, matrix
 from tooltrue_check.reports import matrix_data, matrix_html, matrix_text
 from tooltrue_check.source import ToolSource
-from tooltrue_check.token_estimate import estimated
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}}
 

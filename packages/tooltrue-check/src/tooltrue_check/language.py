@@ -9,22 +9,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
-from tooltrue.caching import cache_short_texts
+from tooltrue.tools.search.words import HAN, apart, joined_names
 from tooltrue_check.lexicon.word_lists import word_list
 
-__all__ = ["is_chinese", "language", "searched", "sentences", "stem", "words"]
+__all__ = ["is_chinese", "language", "searched", "sentences", "words"]
 
 _ENGLISH: Final = frozenset(word_list("english"))
 _OTHERS: Final = frozenset(word_list("others"))
 _SCRIPTS: Final = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]{2}")
 
-_HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_CHINESE: Final = re.compile(rf"[{_HAN}]+")
-_WORD: Final = re.compile(rf"[{_HAN}]+|[^\W_]+(?:['’][^\W\d_]+)?")
+_CHINESE: Final = re.compile(rf"[{HAN}]+")
+_WORD: Final = re.compile(rf"[{HAN}]+|[^\W_]+(?:['’][^\W\d_]+)?")
 _LATIN: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-# A capital where a word begins: after a small letter, or before one, ``HTTPServer``; not the last one of ``URLs``.
-_HUMP: Final = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z])(?!s(?![a-z])))")
-_JOINED: Final = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
 _END: Final = re.compile(r"[。！？；]\s*|[.!?;](?=\s|$)\s*|\n[ \t]*\n\s*|\n(?=\s*[-*•\d#])\s*")
 
 
@@ -41,12 +37,12 @@ def words(text: str) -> tuple[str, ...]:
 def searched(text: str) -> tuple[str, ...]:
     """The words of a text for a search: Chinese words with the words within them, and a name such as ``GitHub`` both
     split and whole."""
-    return (*_words(text, _cut_finely), *(word.casefold() for word in _JOINED.findall(text)))
+    return (*_words(text, _cut_finely), *joined_names(text))
 
 
 def _words(text: str, cut: Callable[[str], Iterable[str]]) -> Iterable[str]:
-    apart = _HUMP.sub(r" \g<0>", text).replace("_", " ")
-    return _LATIN.findall(apart.lower()) if apart.isascii() else _mixed(apart, cut)
+    split = apart(text)
+    return _LATIN.findall(split.lower()) if split.isascii() else _mixed(split, cut)
 
 
 def _mixed(text: str, cut: Callable[[str], Iterable[str]]) -> Iterator[str]:
@@ -68,15 +64,6 @@ def language(text: str, word_set: Collection[str]) -> str:
     if not text.isascii() and not english and any(not word.isascii() for word in word_set):
         return ""
     return "en" if not others or others < english else ""
-
-
-_STEM: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ings?|ed|es|s|e|y)$")
-
-
-@cache_short_texts(4096)
-def stem(word: str) -> str:
-    """Strip the ending of an English word, roughly: plural and singular, or the forms of a verb, have one stem."""
-    return _STEM.sub("", word)
 
 
 def _cut(text: str) -> tuple[str, ...]:

@@ -27,10 +27,10 @@ from tooltrue.contract.wording import (
     PORTABILITY_TOO_MANY_TOOLS,
 )
 from tooltrue.jsonrpc.messages import encode
+from tooltrue.tools.search.token_estimate import estimated
 from tooltrue_check.card import Level
 from tooltrue_check.report import Unjudged
 from tooltrue_check.source import ToolSource
-from tooltrue_check.token_estimate import estimated
 from tooltrue_check.wording import (
     PORTABILITY_NAME_NOT_ACCEPTED,
     PORTABILITY_NAME_TOO_LONG,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_check.language import stem
+from tooltrue.tools.search.words import stem
 from tooltrue_check.lexicon.verbs import READS, WRITES
 from tooltrue_check.search import SILENT, content_words
 from tooltrue_check.subject import Subject

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tooltrue.tools.search.words import stem
 from tooltrue_check.findings import Problem
-from tooltrue_check.language import stem, words
+from tooltrue_check.language import words
 from tooltrue_check.lexicon.word_lists import word_list
 from tooltrue_check.subject import Subject
 

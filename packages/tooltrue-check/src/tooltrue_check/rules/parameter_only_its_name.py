@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tooltrue.tools.search.words import stem
 from tooltrue_check.card import Level
 from tooltrue_check.findings import Problem
-from tooltrue_check.language import stem
 from tooltrue_check.lexicon.word_lists import word_list
 from tooltrue_check.subject import Subject, ToolParameter
 

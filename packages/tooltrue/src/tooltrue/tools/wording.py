@@ -667,3 +667,9 @@ NOTHING_TO_SWITCH: Final = message(
     "there is nothing to enable or disable; name tools, or tags=…, resources=… or prompts=….",
     "没有指定要启用或停用的对象；请给出工具名，或 tags=…、resources=…、prompts=…。",
 )
+FULL_TEXT_SEARCH_MISSING: Final = message(
+    "TT3429",
+    "The SQLite of this Python cannot search text ({problem}); use a Python whose sqlite3 has FTS5, which the usual "
+    "builds have.",
+    "此 Python 的 SQLite 不支持全文搜索（{problem}）；请使用 sqlite3 带有 FTS5 的 Python，常见的构建都带有它。",
+)

@@ -1,0 +1,89 @@
+"""`python bench/search_recall.py DATA…`: how well the search of a server with many tools finds the right one.
+
+The questions are those of `tests/data/search`, which has the rule that selects the definitions too. A question counts
+if a right tool is among the first five. Exits with 1 if fewer are found than the project promises.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from definitions import servers, table
+from tooltrue.host.aliases import alias, marks
+from tooltrue.tools.search.index import SearchIndex, tool_text
+from tooltrue.tools.search.query import query_terms
+from tooltrue.tools.search.token_estimate import estimated
+
+QUESTIONS = Path(__file__).parent.parent / "tests/data/search/queries.jsonl"
+PROMISED = {"en": 0.80, "zh": 0.70}
+COUNT, FIRST = 1_000, 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="+", type=Path)
+    parser.add_argument("--questions", type=Path, default=QUESTIONS)
+    parser.add_argument("--rest", action="store_true", help="search the definitions that the rule leaves out")
+    parser.add_argument("--missed", action="store_true", help="show the questions whose tool is not found")
+    given = parser.parse_args()
+    every = list(distinct(given.data))
+    tools = every[COUNT : 2 * COUNT] if given.rest else every[:COUNT]
+    labels = marks({server: None for server, _ in tools})
+    names = [alias(labels[server], tool["name"]) for server, tool in tools]
+    began = time.perf_counter()
+    index = SearchIndex(
+        tool_text(name, tool.get("title"), tool["description"], tool["inputSchema"])
+        for name, (_, tool) in zip(names, tools, strict=True)
+    )
+    built = time.perf_counter() - began
+    ranks, took = defaultdict[str, list[int]](list), list[float]()
+    saved = list[float]()
+    tokens = [estimated(json.dumps(tool, ensure_ascii=False)) for _, tool in tools]
+    for question in map(json.loads, given.questions.read_text("utf-8").splitlines()):
+        began = time.perf_counter()
+        hits = [place for place, _ in index.ranked(query_terms(question["query"]))]
+        took.append(time.perf_counter() - began)
+        right = {place for place, (server, tool) in enumerate(tools) if f"{server}/{tool['name']}" in question["tools"]}
+        if not right:
+            raise SystemExit(f"no tool of {question['tools']} is among the definitions")
+        rank = next((number for number, place in enumerate(hits, 1) if place in right), len(tools))
+        ranks[question["language"]].append(rank)
+        saved.append(1 - sum(tokens[place] for place in hits[:FIRST]) / sum(tokens))
+        if given.missed and rank > FIRST:
+            print(rank, question["query"], question["tools"], [names[place] for place in hits[:FIRST]])
+    rows = [
+        (name, len(found), *(f"{share(found, most):.2f}" for most in (1, FIRST, 10))) for name, found in ranks.items()
+    ]
+    print(table(["language", "questions", "first", "among 5", "among 10"], rows))
+    print(f"{len(tools)} tools, {sum(tokens)} tokens; five definitions in their place save {100 * mean(saved):.1f} %")
+    print(f"index: {1000 * built:.0f} ms; a search: {1000 * mean(took):.1f} ms, at most {1000 * max(took):.1f} ms")
+    sys.exit(any(share(ranks[language], FIRST) < least for language, least in PROMISED.items()))
+
+
+def distinct(data: Iterable[Path]) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Each definition with a description that was not there before; the order knows no question."""
+    seen = set[tuple[str, str]]()
+    for server, tools in sorted(servers(data), key=lambda row: hashlib.sha256(row[0].encode()).hexdigest()):
+        for tool in tools:
+            key = tool["name"], tool.get("description") or ""
+            if key[1].strip() and key not in seen:
+                seen.add(key)
+                yield server, tool
+
+
+def share(ranks: list[int], most: int) -> float:
+    return sum(rank <= most for rank in ranks) / len(ranks)
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+if __name__ == "__main__":
+    main()

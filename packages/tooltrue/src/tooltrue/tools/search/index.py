@@ -1,0 +1,158 @@
+"""A full-text index of tools: SQLite FTS5 in memory, ranked by BM25.
+
+The same texts and the same terms always give the same result. The work is bounded: long texts are cut, a query has a
+limited number of terms, and a term is always a quoted phrase, so that no text becomes query syntax.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.protocol.types import Value
+from tooltrue.tools.search.words import is_unspaced, term_tokens, text_tokens
+from tooltrue.tools.wording import FULL_TEXT_SEARCH_MISSING
+
+__all__ = ["MAX_TERMS", "SearchIndex", "ToolText", "tool_text"]
+
+MAX_TERMS: Final = 64
+"""The terms of one query that are searched for."""
+
+_NAME: Final = 3.0  # a word of the name counts three times
+_MAX_NAME: Final = 256
+_MAX_TEXT: Final = 8_192
+_MAX_PARAMETERS: Final = 256
+_DEEPEST: Final = 6
+_LEAST_RARITY: Final = 1e-6  # that of FTS5 for a term that most texts have
+
+
+class ToolText(Value, frozen=True):
+    """The texts of a tool that are searched."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    parameters: str = ""
+
+
+def tool_text(name: str, title: str | None, description: str | None, schema: Mapping[str, Any]) -> ToolText:
+    """Return the texts of a definition. Of a hostile one, a bounded part."""
+    return ToolText(name, title or "", description or "", "\n".join(_parameters(schema)))
+
+
+def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names and descriptions of the properties, outer ones first."""
+    level, found = [schema], 0
+    for _ in range(_DEEPEST):
+        inner: list[Mapping[str, Any]] = []
+        for one in level:
+            for name, text, below in _properties(one):
+                yield f"{name} {text}"
+                if (found := found + 1) >= _MAX_PARAMETERS:
+                    return
+                inner.append(below)
+        level = inner
+
+
+def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    items = schema.get("items")
+    for part in (schema, items if isinstance(items, dict) else {}):
+        properties = part.get("properties")
+        for name, below in properties.items() if isinstance(properties, dict) else ():
+            if isinstance(below, dict):
+                text = below.get("description")
+                yield name, text if isinstance(text, str) else "", below
+
+
+class SearchIndex:
+    """An index of tools by their words. A tool is its place among the texts. Thread-safe.
+
+    Raises ``ConfigurationError`` if this Python's SQLite has no FTS5.
+    """
+
+    def __init__(self, texts: Iterable[ToolText]) -> None:
+        self._lock = threading.Lock()
+        self._connection = _connected()
+        rows = [_row(place, text) for place, text in enumerate(texts)]
+        self._size = len(rows)
+        self._connection.executemany("INSERT INTO tools(rowid, name, rest) VALUES (?, ?, ?)", rows)
+
+    def scores(self, term: str) -> dict[int, float]:
+        """Return the places of the tools that have a word or phrase, each with the score that it adds."""
+        if not (query := _query(term)):
+            return {}
+        with self._lock:
+            found: list[tuple[int, float]] = self._connection.execute(_SEARCH, (query,)).fetchall()
+        # FTS5 gives a term that half of the tools have no weight, which suits long lists of texts. Its own factor is
+        # taken out, and the usual one for short lists put in.
+        without, having = self._size - len(found) + 0.5, len(found) + 0.5
+        theirs = max(math.log(without / having), _LEAST_RARITY)
+        rarity = math.log(1 + without / having)
+        return {place: -score / theirs * rarity for place, score in found}
+
+    def ranked(self, terms: Iterable[Sequence[tuple[str, float]]]) -> list[tuple[int, float]]:
+        """Return the places that have at least one of the terms, the best first, ties in the order of the texts. A
+        term is a sequence of alternatives with their weights; the best one that a tool has counts. A tool that has
+        more of the terms precedes one with a rare term alone.
+        """
+        counted = _bounded(terms)
+        total, matched = dict[int, float](), dict[int, int]()
+        for alternatives in counted:
+            best = dict[int, float]()
+            for term, weight in alternatives:
+                for place, score in self.scores(term).items():
+                    best[place] = max(best.get(place, 0.0), weight * score)
+            for place, score in best.items():
+                total[place] = total.get(place, 0.0) + score
+                matched[place] = matched.get(place, 0) + 1
+        hits = ((place, score * math.sqrt(matched[place] / len(counted))) for place, score in total.items())
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+
+def _bounded(terms: Iterable[Sequence[tuple[str, float]]]) -> list[Sequence[tuple[str, float]]]:
+    """Return the first terms, with ``MAX_TERMS`` alternatives in all."""
+    counted, left = list[Sequence[tuple[str, float]]](), MAX_TERMS
+    for alternatives in terms:
+        if left <= 0:
+            break
+        counted.append(alternatives[:left])
+        left -= len(alternatives)
+    return counted
+
+
+_SEARCH: Final = f"SELECT rowid, bm25(tools, {_NAME}, 1.0) FROM tools WHERE tools MATCH ? ORDER BY rowid"
+
+
+def _connected(module: str = "fts5") -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    try:
+        connection.execute(
+            f"CREATE VIRTUAL TABLE tools USING {module}(name, rest, content='', "
+            "tokenize='porter unicode61 remove_diacritics 0')"
+        )
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise ConfigurationError.of(FULL_TEXT_SEARCH_MISSING, problem=str(error)) from None
+    return connection
+
+
+def _row(place: int, text: ToolText) -> tuple[int, str, str]:
+    rest = f"{text.title[:_MAX_NAME]}\n{text.description[:_MAX_TEXT]}\n{text.parameters[:_MAX_TEXT]}"
+    return place, _joined(text.name[:_MAX_NAME]), _joined(rest)
+
+
+def _joined(text: str) -> str:
+    return " ".join(text_tokens(text))
+
+
+def _query(term: str) -> str:
+    """Return the term as a quoted phrase, empty if it has no words."""
+    tokens = term_tokens(term[:_MAX_NAME])
+    if not tokens:
+        return ""
+    phrase = '"' + " ".join(tokens) + '"'
+    return f"{phrase} *" if len(tokens) == len(tokens[0]) == 1 and is_unspaced(tokens[0]) else phrase
