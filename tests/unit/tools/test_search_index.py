@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.tools.search import index
-from tooltrue.tools.search.index import MAX_TERMS, SearchIndex, ToolText, tool_text
+from tooltrue.tools.search.index import MAX_TERMS, SearchIndex, SearchText, search_text
 from tooltrue.tools.search.query import query_terms
 from tooltrue.tools.search.words import text_tokens
 
 TEXTS = (
-    ToolText("github_createIssue", description="Open a ticket in a repository."),
-    ToolText("mail-send", title="Send a message", description="To one or more people."),
-    ToolText("weather.get", description="查询某个城市的天气。"),
-    ToolText("drive_delete_file", description="Move it to the trash.", parameters="file_id The document"),
+    SearchText("github_createIssue", description="Open a ticket in a repository."),
+    SearchText("mail-send", title="Send a message", description="To one or more people."),
+    SearchText("weather.get", description="查询某个城市的天气。"),
+    SearchText("drive_delete_file", description="Move it to the trash.", parameters="file_id The document"),
 )
 
 
-def found(query: str, *texts: ToolText) -> list[str]:
+def found(query: str, *texts: SearchText) -> list[str]:
     texts = texts or TEXTS
     return [texts[place].name for place, _ in SearchIndex(texts).ranked(query_terms(query))]
 
@@ -47,11 +47,11 @@ def test_the_lexicon_leads_from_chinese_to_english(query: str, name: str):
 
 
 def test_a_phrase_of_the_lexicon_is_found_in_two_words():
-    assert found("a mind map", ToolText("a", description="Make a mindmap.")) == ["a"]
+    assert found("a mind map", SearchText("a", description="Make a mindmap.")) == ["a"]
 
 
 def test_equal_tools_keep_their_order():
-    texts = tuple(ToolText(name, description="The same.") for name in ("b", "a", "c"))
+    texts = tuple(SearchText(name, description="The same.") for name in ("b", "a", "c"))
     assert found("same", *texts) == ["b", "a", "c"]
 
 
@@ -69,13 +69,13 @@ def test_no_query_is_syntax(query: str):
     "query", ['" OR name:*', "name:send", "NEAR(a b)", "a* AND NOT b", "{name rest}: x", "^mail", '""', "*", "\0"]
 )
 def test_the_syntax_of_the_engine_is_only_text(query: str):
-    index_of_one = SearchIndex([ToolText("a", description="Nothing of it.")])
+    index_of_one = SearchIndex([SearchText("a", description="Nothing of it.")])
     assert index_of_one.ranked(query_terms(query)) == [] or query == "a* AND NOT b"
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.text(max_size=30))
 def test_the_same_texts_and_query_give_the_same_hits(names: list[str], query: str):
-    texts = [ToolText(name, description=query) for name in names]
+    texts = [SearchText(name, description=query) for name in names]
     terms = query_terms(query)
     hits = SearchIndex(texts).ranked(terms)
     assert SearchIndex(texts).ranked(terms) == hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
@@ -89,7 +89,7 @@ def test_a_long_query_and_a_long_definition_cost_no_more_than_their_limits():
             asked.append(term)
             return super().scores(term)
 
-    counting = Counting([ToolText("a" * 10**6, description="word " * 10**6)])
+    counting = Counting([SearchText("a" * 10**6, description="word " * 10**6)])
     assert counting.ranked(query_terms("word " * 10_000)) != []
     asked.clear()
     counting.ranked(query_terms(" ".join(f"w{number}" for number in range(10_000))))
@@ -98,13 +98,13 @@ def test_a_long_query_and_a_long_definition_cost_no_more_than_their_limits():
 
 def test_the_parameters_of_a_hostile_schema_are_bounded():
     wide = {"properties": {f"p{number}": {"description": "d" * 100} for number in range(100_000)}}
-    assert tool_text("a", None, None, wide).parameters.count("\n") < 256
+    assert search_text("a", None, None, wide).parameters.count("\n") < 256
     deep: dict[str, object] = {"properties": {"innermost": {}}}
     for _ in range(100):
         deep = {"properties": {"outer": deep}}
-    assert "innermost" not in tool_text("a", None, None, deep).parameters
+    assert "innermost" not in search_text("a", None, None, deep).parameters
     odd = {"properties": {"a": 1, "b": {"description": 2, "properties": []}}, "items": []}
-    assert tool_text("a", None, None, odd).parameters == "b "
+    assert search_text("a", None, None, odd).parameters == "b "
 
 
 def test_without_the_full_text_search_of_sqlite_one_sentence_says_so():

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tooltrue.tools.search.index import SearchIndex, ToolText
+from tooltrue.tools.search.index import SearchIndex, SearchText
 from tooltrue.tools.search.query import STOP_WORDS as SILENT
 from tooltrue.tools.search.words import stem
 from tooltrue_check.language import searched
@@ -62,7 +62,7 @@ class ToolIndex:
         return sorted(hits, key=lambda hit: -hit.score)
 
 
-def _text(tool: Subject) -> ToolText:
+def _text(tool: Subject) -> SearchText:
     title = tool.definition.get("title")
     parameters = (f"{one.name} {one.text.raw}" for one in tool.parameters)
-    return ToolText(tool.name, title if isinstance(title, str) else "", tool.text.raw, "\n".join(parameters))
+    return SearchText(tool.name, title if isinstance(title, str) else "", tool.text.raw, "\n".join(parameters))

@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from tooltrue.tools.media import Audio as Audio
     from tooltrue.tools.media import File as File
     from tooltrue.tools.media import Image as Image
+    from tooltrue.tools.search.searchable import ToolSearch as ToolSearch
     from tooltrue.tools.tables import Table as Table
     from tooltrue.tools.toolset import Layer as Layer
     from tooltrue.tools.toolset import Provider as Provider
@@ -212,6 +213,7 @@ _EXPORTS = {
     "ToolDefinition": "tooltrue.protocol.types",
     "ToolError": "tooltrue.errors",
     "ToolOutcome": "tooltrue.protocol.types",
+    "ToolSearch": "tooltrue.tools.search.searchable",
     "Toolset": "tooltrue.tools.toolset",
     "TooltrueError": "tooltrue.errors",
     "Transform": "tooltrue.tools.transforms",

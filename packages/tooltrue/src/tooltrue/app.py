@@ -78,6 +78,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.server.routes import RouteTable
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tools.mounting import Contents
+    from tooltrue.tools.search.searchable import ToolSearch
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
     from tooltrue.transport.http_middleware import AsgiMiddleware
     from tooltrue.transport.http_server import AllowedHosts, HttpApp
@@ -157,6 +158,7 @@ class Server:
     - ``authenticate``: authenticates HTTP callers. Without it the server listens on loopback only.
     - ``metrics``: serves metrics at ``/metrics`` over HTTP; with ``authenticate``, to callers with the scope
       ``metrics``.
+    - ``search``: ``ToolSearch(…)``, so that callers with too many tools search for them; see docs/gateway.md.
     - ``page_size``: how many tools, resources or prompts one page of a list has.
     - ``threads``: how many plain functions run at once, each on a thread.
     """
@@ -188,6 +190,7 @@ class Server:
         metrics: bool = False,
         routes: Sequence[object] = (),
         middleware: Sequence[object] = (),
+        search: ToolSearch | None = None,
         page_size: int = 1000,
         threads: int = 32,
         lifespan: LifespanFunction | Sequence[LifespanFunction] | None = None,
@@ -235,6 +238,7 @@ class Server:
         if routes:
             self._route_table().add(routes)
         self._middleware = _factories(middleware) if middleware else ()
+        self._search = search
         self._page_size = page_size
         self._deployment = Deployment()
         self._built: ServerAssembly | None = None
@@ -314,9 +318,10 @@ class Server:
         facts = MemoryFacts() if configured is None else configured  # empty facts are false
         recorder = Recorder(settings.audit, settings.which)
         tickets = OnDemand(self._open_tickets, facts)
+        approvals = Approvals(tickets)
         served = ServedProvider(
             self._info,
-            standard(self._provider, settings, facts, recorder, approvals=Approvals(tickets)),
+            self._searchable(partial(standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals)),
             Sealer(self._keys or deployment.keys or (new_key(),), own=not (self._keys or deployment.keys)),
             facts,
             instructions=self._instructions,
@@ -324,6 +329,14 @@ class Server:
             language=settings.language,
         )
         return ServerAssembly(recorder, tickets, served, ProtocolServer(served))
+
+    def _searchable(self, guard: Callable[[Provider], Provider]) -> Provider:
+        """The guarded provider, for callers that may have too many tools if the author says so."""
+        if self._search is None:
+            return guard(self._provider)
+        from tooltrue.tools.search.searchable import searchable  # noqa: PLC0415 - few servers have so many tools
+
+        return searchable(self._provider, self._search, guard, self.settings.language)
 
     @overload
     def tool(self, function: F, /, **settings: Unpack[ToolSettings]) -> F: ...
@@ -758,7 +771,7 @@ class Server:
         """All tools and other entries, regardless of the caller."""
         from tooltrue.policy.rules import lint  # noqa: PLC0415 - only an operator's file needs it
 
-        return await lint.inventory(self._provider, RequestContext(EVERYONE, SILENT))
+        return await lint.inventory(self._searchable(lambda provider: provider), RequestContext(EVERYONE, SILENT))
 
     @property
     def settings(self) -> Guard:
@@ -799,6 +812,7 @@ class Server:
         around = ", ".join(name for name, _ in self._middleware)
         return [
             *([("middleware", f"HTTP: {around}", "Server(middleware=…)")] if around else []),
+            *([("search", f"on: {self._search}", "Server(search=…)")] if self._search is not None else []),
             ("identity", identity.described(authenticator), origin),
             *described(self.settings),
         ]

@@ -31,7 +31,16 @@ __all__ = ["MAX_NAME", "RESERVED", "alias", "check_alias", "marks", "plain_alias
 
 MAX_NAME: Final = 64
 RESERVED: Final = frozenset(
-    {"call_tool", "find_tools", "get_prompt", "get_tool", "list_prompts", "list_resources", "list_servers"}
+    {
+        "call_tool",
+        "describe_tools",
+        "find_tools",
+        "get_prompt",
+        "get_tool",
+        "list_prompts",
+        "list_resources",
+        "list_servers",
+    }
     | {"list_tools", "read_resource", "read_more", "run_code", "search_tools", "tool_search", "tools_search"}
 )
 """Names reserved for tools of the host itself: a server's tool can never be mistaken for one of them."""

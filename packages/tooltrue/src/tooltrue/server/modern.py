@@ -169,8 +169,11 @@ class ModernHandler:
     async def _ask_of_call(
         self, outcome: InputRequiredResult, round: Round, subject: RequestSubject, context: RequestContext
     ) -> ToolOutcome:
-        """Seal the question of a tool, with the pin of its definition."""
-        tool = await self._served.provider.find_tool(subject.name, context)
+        """Seal the question of a tool, with the pin of its definition. The tool that ran may be another than the one
+        that was called."""
+        trail = context.trail
+        tool = None if trail is None else trail.tool
+        tool = tool or await self._served.provider.find_tool(subject.name, context)
         try:
             return self._request_states.put(outcome, round.rounds, subject, context.capabilities, tool)
         except ToolError as error:

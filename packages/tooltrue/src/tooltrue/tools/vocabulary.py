@@ -421,7 +421,7 @@ class ToolCall(Mutable, gc=True):
     ============  ==================================================  ====================================
     ``tool``      toolset (``resolve_call``), authorize, views,       every layer
                   transforms, catalogue
-    ``admit``     legacy, modern                                      validate
+    ``admit``     legacy, modern, searchable                          validate
     ``asks``      authorize, lethal_trifecta, confirm,                confirm, lethal_trifecta
                   approval_prompts
     ``grant``     confirm, approval_prompts                           confirm (``consume_grant``)

@@ -673,3 +673,25 @@ FULL_TEXT_SEARCH_MISSING: Final = message(
     "builds have.",
     "此 Python 的 SQLite 不支持全文搜索（{problem}）；请使用 sqlite3 带有 FTS5 的 Python，常见的构建都带有它。",
 )
+RESERVED_NAME_LEFT_OUT: Final = message(
+    "TT3430",
+    "The tool {name!r} is left out: its name is reserved for the search among tools; rename it by renamed(…) or "
+    "prefixed(…), or give the search other names by ToolSearch(…).",
+    "工具 {name!r} 已被略去：该名称保留给工具搜索；请用 renamed(…) 或 prefixed(…) 重命名它，或用 ToolSearch(…) 为搜索"
+    "另取名称。",
+)
+LABEL_TOKENS: Final = message(
+    "TT3431",
+    "a number of tokens, 0 or more",
+    "不小于 0 的 token 数",
+)
+LABEL_THREE_NAMES: Final = message(
+    "TT3432",
+    "three different names of 1 to 128 letters, digits, '_', '-' or '.'",
+    "三个互不相同的名称，各由 1 至 128 个字母、数字、'_'、'-' 或 '.' 组成",
+)
+TOOL_TO_CALL_UNKNOWN: Final = message(
+    "TT2021",
+    "There is no tool {name!r}; {search} finds the tools that there are.",
+    "没有名为 {name!r} 的工具；请用 {search} 查找现有的工具。",
+)

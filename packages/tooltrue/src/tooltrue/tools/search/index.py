@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol.types import Value
 from tooltrue.tools.search.words import is_unspaced, term_tokens, text_tokens
 from tooltrue.tools.wording import FULL_TEXT_SEARCH_MISSING
 
-__all__ = ["MAX_TERMS", "SearchIndex", "ToolText", "tool_text"]
+__all__ = ["MAX_TERMS", "SearchIndex", "SearchText", "search_text"]
 
 MAX_TERMS: Final = 64
 """The terms of one query that are searched for."""
@@ -30,7 +31,7 @@ _DEEPEST: Final = 6
 _LEAST_RARITY: Final = 1e-6  # that of FTS5 for a term that most texts have
 
 
-class ToolText(Value, frozen=True):
+class SearchText(Value, frozen=True):
     """The texts of a tool that are searched."""
 
     name: str
@@ -39,9 +40,9 @@ class ToolText(Value, frozen=True):
     parameters: str = ""
 
 
-def tool_text(name: str, title: str | None, description: str | None, schema: Mapping[str, Any]) -> ToolText:
+def search_text(name: str, title: str | None, description: str | None, schema: Mapping[str, Any]) -> SearchText:
     """Return the texts of a definition. Of a hostile one, a bounded part."""
-    return ToolText(name, title or "", description or "", "\n".join(_parameters(schema)))
+    return SearchText(name, title or "", description or "", "\n".join(_parameters(schema)))
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -60,10 +61,10 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     items = schema.get("items")
-    for part in (schema, items if isinstance(items, dict) else {}):
-        properties = part.get("properties")
-        for name, below in properties.items() if isinstance(properties, dict) else ():
-            if isinstance(below, dict):
+    for part in (schema, items):
+        properties = part.get("properties") if is_object(part) else None
+        for name, below in properties.items() if is_object(properties) else ():
+            if is_object(below):
                 text = below.get("description")
                 yield name, text if isinstance(text, str) else "", below
 
@@ -74,7 +75,7 @@ class SearchIndex:
     Raises ``ConfigurationError`` if this Python's SQLite has no FTS5.
     """
 
-    def __init__(self, texts: Iterable[ToolText]) -> None:
+    def __init__(self, texts: Iterable[SearchText]) -> None:
         self._lock = threading.Lock()
         self._connection = _connected()
         rows = [_row(place, text) for place, text in enumerate(texts)]
@@ -140,7 +141,7 @@ def _connected(module: str = "fts5") -> sqlite3.Connection:
     return connection
 
 
-def _row(place: int, text: ToolText) -> tuple[int, str, str]:
+def _row(place: int, text: SearchText) -> tuple[int, str, str]:
     rest = f"{text.title[:_MAX_NAME]}\n{text.description[:_MAX_TEXT]}\n{text.parameters[:_MAX_TEXT]}"
     return place, _joined(text.name[:_MAX_NAME]), _joined(rest)
 
