@@ -11,7 +11,7 @@ import pytest
 
 from support.wire.mounting import Mounts
 from support.wire.raw_http import Answer, Endpoint
-from tooltrue import Server
+from tooltrue import Server, ToolSearch
 from tooltrue.policy.rules.rule import ALLOW, Deny, Subject, Verdict
 from tooltrue.tools.vocabulary import RequestContext
 
@@ -70,6 +70,20 @@ def test_a_call_with_headers_equal_to_its_arguments_runs(
     answer = call(mounts, arguments, **headers)
     assert answer.status == 200
     assert answer.json["result"]["structuredContent"] == {"echo": arguments}
+
+
+@pytest.mark.twin("B16")
+def test_a_call_through_call_tool_mirrors_only_the_arguments_of_call_tool(mounts: Mounts) -> None:
+    server = Server("mirror", search=ToolSearch(always=True))
+    schema = {"type": "object", "properties": {"name": {"type": "string", "x-mcp-header": "Name"}}}
+    server.add_raw_tool("echo", schema, lambda arguments: {"echo": arguments})
+    named = {"name": "echo", "arguments": {"name": "Ann"}}
+    with mounts.mounted(server.http_app()) as path:
+        endpoint = Endpoint(mounts.port, path)
+        answer = asyncio.run(endpoint.modern("tools/call", {"name": "call_tool", "arguments": named}))
+        direct = asyncio.run(endpoint.modern("tools/call", named))
+    assert answer.json["result"]["structuredContent"] == {"echo": {"name": "Ann"}}
+    assert direct.status == 400
 
 
 @pytest.mark.attack("B16")
