@@ -56,7 +56,7 @@ MISSING = {
 THERE = {
     "windows": (
         "tempfile.TemporaryDirectory().cleanup()",
-        "real = os.fsync; os.fsync = print; del os.fsync; assert os.fsync is real",
+        "real = os.fsync; os.fsync = print; os.fsync = len; del os.fsync; del os.fsync; assert os.fsync is real",
         "tempfile.NamedTemporaryFile().close()",
         "fd, name = tempfile.mkstemp(); os.close(fd); os.replace(name, name + 'x'); os.remove(name + 'x')",
         "assert subprocess.run(['echo', 'here'], capture_output=True, text=True).stdout == 'here\\n'",
@@ -77,12 +77,34 @@ THERE = {
         "socket.AF_UNIX",
         "select.poll()",
         "os.open('.', 0)",
+        "assert sys.platform == 'darwin' and importlib.import_module('sys').platform == 'darwin'",
+        "assert multiprocessing.get_start_method() == 'spawn'",
+        "assert resource.getrusage(0).ru_maxrss > 1 << 22; resource.setrlimit(resource.RLIMIT_AS, (1, 1))",
+        "folder = tempfile.mkdtemp(); os.mkdir(folder + '/a'); os.symlink('a', folder + '/b')\n"
+        "os.open(folder + '/a', os.O_RDONLY | os.O_NOFOLLOW_ANY)\n"
+        "try: os.open(folder + '/b/.', os.O_RDONLY | os.O_NOFOLLOW_ANY)\n"
+        "except OSError as error: assert error.errno == errno.ELOOP\n"
+        "else: raise AssertionError",
+        "folder = tempfile.mkdtemp().encode(); os.mkdir(folder + b'/a'); os.mkdir(folder + b'/b')\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "assert libc.renameatx_np(0, folder + b'/a', 0, folder + b'/b', 4) == -1\n"
+        "assert ctypes.get_errno() == errno.EEXIST\n"
+        "assert libc.renameatx_np(0, folder + b'/a', 0, folder + b'/c', 4) == 0",
+        "reader, writer = os.pipe(); os.write(writer, b'1'); queue = select.kqueue()\n"
+        "end = select.kevent(reader, select.KQ_FILTER_READ, select.KQ_EV_ADD, fflags=select.KQ_NOTE_LOWAT)\n"
+        "assert queue.control([end], 1, 0) == []\n"
+        "os.close(writer); assert queue.control([], 1)[0].flags & select.KQ_EV_EOF",
     ),
 }
 
 PROGRAM = """
 import support.without_posix
-import asyncio, ctypes, importlib, multiprocessing, os, pathlib, select, signal, socket, subprocess, sys, tempfile
+import asyncio, ctypes, errno, importlib, multiprocessing, os, pathlib, select, signal, socket, subprocess, sys
+import tempfile
+try:
+    import resource
+except ImportError:
+    pass
 
 async def watched(act): act(asyncio.get_running_loop())
 async def run(word): await (await asyncio.create_subprocess_exec(word, stdout=subprocess.PIPE)).communicate()

@@ -1,8 +1,8 @@
 """Takes from a Python process on Linux what Windows or macOS does not have, so that their ways run here.
 
 It is no mock of our parts: the modules and calls of Linux are gone for everything but the standard library, psutil and
-the tools that run the tests, and the few calls of Windows that we use are replaced by those of ``windows/``. The names
-come from ``system_names.py``.
+the tools that run the tests, and the few calls of Windows and macOS that we use are replaced by those of ``windows/``
+and ``macos_calls.py``. The names come from ``system_names.py``.
 
 ``make without-posix`` makes an environment for each system, whose every process begins with :func:`install`; the name
 of the system stands in that environment, because a server that a test starts does not inherit every variable::
@@ -77,7 +77,7 @@ def _kind(name: Any, file: Any) -> str:
     file = os.path.abspath(file)
     if file == os.path.abspath(__file__):
         return STANDARD  # it stands between the standard library and a caller
-    if file.startswith(os.path.join(HERE, "windows") + os.sep):
+    if file.startswith((os.path.join(HERE, "windows") + os.sep, os.path.join(HERE, "macos_calls.py"))):
         return EXEMPTED
     if "site-packages" in file:
         return FOREIGN
@@ -126,14 +126,14 @@ class View(types.ModuleType):
         if name in self._own or name in vars(self) or self._hides(name):
             vars(self)[name] = value
         else:
-            self._before.setdefault(name, getattr(self._real, name, _MISSING))
+            self._before.setdefault(name, []).append(getattr(self._real, name, _MISSING))
             setattr(self._real, name, value)
 
     def __delattr__(self, name: str) -> None:
         """Bring back what a change has replaced: pytest's monkeypatch undoes so what ``vars`` of the view lacks."""
         if name in vars(self):
             del vars(self)[name]
-        elif (before := self._before.pop(name, _MISSING)) is not _MISSING:
+        elif self._before.get(name) and (before := self._before[name].pop()) is not _MISSING:
             setattr(self._real, name, before)
         else:
             delattr(self._real, name)
@@ -151,9 +151,15 @@ _pending: dict[str, Callable[[types.ModuleType], None]] = {}
 """What is to be changed in a module as soon as it has been imported, by the name of the module."""
 
 
-def seen(module: types.ModuleType) -> types.ModuleType:
-    """The view of ``module``, if it has one."""
+_FOR_OURS = frozenset(("sys",))
+"""Modules of which other packages have no view: the name of the system tells them which compiled files they have."""
+
+
+def seen(module: types.ModuleType, kind: str = OURS) -> types.ModuleType:
+    """The view that a module of this kind has of ``module``, if there is one."""
     name = module.__name__
+    if name in _FOR_OURS and kind != OURS:
+        return module
     if name in _views:
         return _views[name]
     if name not in _hidden_names and name not in _own_names:
@@ -199,7 +205,7 @@ def _import(
         return fake
     module = _real_import(name, globals, locals, fromlist, level)
     _apply_pending()
-    return seen(module) if hides else module
+    return seen(module, kind) if hides else module
 
 
 _real_import_module = importlib.import_module
@@ -213,7 +219,7 @@ def _import_module(name: str, package: str | None = None) -> types.ModuleType:
         return fake
     module = _real_import_module(name, package)
     _apply_pending()
-    return seen(module) if hides else module
+    return seen(module, kind) if hides else module
 
 
 def _find_spec(name: str, package: str | None = None) -> Any:
@@ -481,21 +487,6 @@ def _windows_ctypes(real: types.ModuleType) -> dict[str, Any]:
     return {"CDLL": CDLL, **_fakes().CTYPES}
 
 
-def _macos_ctypes(real: types.ModuleType) -> dict[str, Any]:
-    class CDLL(real.CDLL):
-        def __init__(self, name: Any, *arguments: Any, **options: Any) -> None:
-            if isinstance(name, str) and ".so." in name and "/" not in name:
-                raise OSError(f"dlopen({name}): image not found")
-            super().__init__(name, *arguments, **options)
-
-        def __getattr__(self, name: str) -> Any:
-            if name in ("prctl", "unshare", "setns", "capset", "openat2", "pidfd_open", "renameat2", "syscall"):
-                raise AttributeError(f"dlsym: symbol not found: {name}")
-            return super().__getattr__(name)
-
-    return {"CDLL": CDLL}
-
-
 # -- Processes --------------------------------------------------------------------------------------------------------
 
 _CREATION = {
@@ -589,6 +580,10 @@ def _windows_psutil(psutil: Any) -> None:
     psutil.Process.terminate = psutil.Process.kill
 
 
+def _macos_multiprocessing(context: Any) -> None:
+    context._default_context = context.DefaultContext(context._concrete_contexts["spawn"])
+
+
 def _windows_multiprocessing(context: Any) -> None:
     for method in ("fork", "forkserver"):
         context._concrete_contexts.pop(method, None)
@@ -632,10 +627,14 @@ def _windows_loops(unix_events: Any) -> None:
 
 
 def _names() -> Any:
-    """``system_names``, also where the folder ``tests`` is not on the path."""
-    name = "support.system_names"
+    return _beside("system_names")
+
+
+def _beside(module_name: str) -> Any:
+    """A module of this folder, also where the folder ``tests`` is not on the path."""
+    name = f"support.{module_name}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, "system_names.py"))
+        spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{module_name}.py"))
         assert spec is not None
         assert spec.loader is not None
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
@@ -681,7 +680,8 @@ def install(system: str) -> None:
         )
     else:
         _hidden_names = names.NOT_MACOS
-        _own_names.update(ctypes=_macos_ctypes)
+        _own_names.update(_beside("macos_calls").OWN)
+        _pending["multiprocessing.context"] = _macos_multiprocessing
     _hide_places(_PLACES[system])
     if system == "windows":
         _protect_open_files()

@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from support.event_loops import each_event_loop
-from support.platforms import this_system
 from support.serving import is_alive, left_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
@@ -77,7 +76,7 @@ AWAYS = {
 
 
 @pytest.mark.attack("E09")
-@pytest.mark.skipif(this_system() == "macOS", reason="the process group is all that is known there")
+@pytest.mark.needs("fork")
 @pytest.mark.parametrize("way", AWAYS)
 def test_e09_a_process_that_left_the_process_group_is_killed_too(way: str) -> None:
     async def main() -> int:
