@@ -198,22 +198,13 @@ _TOOLBOX = tuple(sorted({test for part in PARTS for test in part.tests if test.s
 NOT_SHOWN: dict[str, tuple[str, ...]] = {
     "Linux": (),
     "macOS": (
-        "tests/wire",
         "tests/journeys",
         "tests/journeys/test_dev.py",
         "tests/services",
         "tests/unit/check",
-        "tests/unit/client",
         "tests/unit/contract",
-        "tests/unit/host",
-        "tests/unit/jsonrpc",
         "tests/unit/policy",
-        "tests/unit/protocol",
-        "tests/unit/server",
-        "tests/unit/state",
         "tests/unit/testing",
-        "tests/unit/tools",
-        "tests/unit/transport",
         *_TOOLBOX,
     ),
     "Windows": (
