@@ -200,11 +200,7 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
     "macOS": (
         "tests/journeys",
         "tests/journeys/test_dev.py",
-        "tests/services",
         "tests/unit/check",
-        "tests/unit/contract",
-        "tests/unit/policy",
-        "tests/unit/testing",
         *_TOOLBOX,
     ),
     "Windows": (

@@ -62,5 +62,5 @@ def namespace() -> SimpleNamespace:
 def without_o_path() -> SimpleNamespace:
     """The modules as on a system that has ``openat`` and not the calls of Linux alone, such as macOS."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.delattr(os, "O_PATH")
+        monkeypatch.delattr(os, "O_PATH", raising=False)
         return SimpleNamespace(**loaded_again([name for name in _MODULES if "windows" not in name]))

@@ -31,13 +31,14 @@ def calls(text: str) -> int:
         nonlocal count
         count += event in {"call", "c_call"}
 
+    profile = sys.setprofile  # found before: a module that the harness without POSIX shows makes calls of its own
     prescan(data, True)
     gc.disable()  # a collection would call finalizers and callbacks of other tests
-    sys.setprofile(counted)
+    profile(counted)
     try:
         prescan(data, True)
     finally:
-        sys.setprofile(None)
+        profile(None)
         gc.enable()
     return count
 
