@@ -200,7 +200,6 @@ NOT_SHOWN: dict[str, tuple[str, ...]] = {
     "macOS": (
         "tests/journeys",
         "tests/journeys/test_dev.py",
-        "tests/unit/check",
         *_TOOLBOX,
     ),
     "Windows": (
