@@ -20,6 +20,8 @@ import time
 import traceback
 from typing import NoReturn
 
+import psutil
+
 import tooltrue.cli
 import tooltrue_check.cli
 from tooltrue.cli.main import main
@@ -44,7 +46,7 @@ def load() -> None:
         "tooltrue_toolbox.files",
     ):
         importlib.import_module(name)
-    assert os.listdir("/proc/self/task") == [str(os.getpid())]
+    assert psutil.Process().num_threads() == 1
 
 
 def become_command(connection: socket.socket) -> NoReturn:
