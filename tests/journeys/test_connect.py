@@ -16,9 +16,10 @@ from support.serving import command, environment
 from support.terminals import open_terminal
 from support.warm_command import warm_command
 from tooltrue import Client, Host
+from tooltrue._internal.platform.system import PLATFORM
 from tooltrue.cli.terminal_host import TYPED
 from tooltrue.client.config import read_config
-from tooltrue.host.client_files.clients import client_profiles, location
+from tooltrue.host.client_files.clients import client_profiles, location, system_of
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -54,7 +55,8 @@ class Desk:
         self.env = environment(XDG_STATE_HOME=str(folder / "state"), HOME=str(self.home))
 
     def file(self, client: str) -> Path:
-        return Path(location(client_profiles()[client].files["linux"], "linux", {}, str(self.home)))
+        system = system_of(PLATFORM)
+        return Path(location(client_profiles()[client].files[system], system, {}, str(self.home)))
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
