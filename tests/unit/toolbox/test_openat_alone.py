@@ -99,6 +99,22 @@ def test_a_folder_swapped_for_a_link_before_it_is_entered_is_refused(
         return real(name, *rest, **settings)
 
     monkeypatch.setattr(os, "open", opened)
-    with refused("TT6022"):
+    with refused("TT6026"):
         files.read_file("src/main.py")
     assert swapped
+
+
+def test_a_link_swapped_for_a_folder_before_it_is_read_is_refused(
+    files: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").symlink_to("src")
+    real = os.readlink
+
+    def late(name: Any, **settings: Any) -> str:
+        (root / "a").unlink()
+        (root / "a").mkdir()
+        return real(name, **settings)
+
+    monkeypatch.setattr(os, "readlink", late)
+    with refused("TT6029"):
+        files.read_file("a/main.py")

@@ -47,6 +47,9 @@ __all__ = [
 ]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_REPLACED = frozenset((errno.ELOOP, errno.ENOTDIR))
+"""A link, or a file, where a directory was a moment ago: macOS has the first for a link, Linux the second."""
+_LOOKS = 8
 _NO_LINKS = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP))
 
 _HAS_O_PATH = sys.platform == "linux" and hasattr(os, "O_PATH")
@@ -132,10 +135,29 @@ def lock_file(directory: int) -> int:
 
 def peek(parent: int, name: str) -> EntryHandle:
     """The entry at ``name``, a link as the link itself; a directory can be started from."""
-    if not _HAS_O_PATH:
-        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    return _opened(parent, name) if _HAS_O_PATH else _looked_at(parent, name)
+
+
+def _looked_at(parent: int, name: str) -> EntryHandle:
+    """The entry at ``name``, opened if it is a directory. One that is replaced in between is looked at again."""
+    for _ in range(_LOOKS):
+        status = look(parent, name)
         if not stat.S_ISDIR(status.st_mode):
             return EntryHandle(name, None, status, os.close)
+        try:
+            return _opened(parent, name)
+        except OSError as error:
+            if error.errno not in _REPLACED:
+                raise
+    raise _changed(name)
+
+
+def _changed(name: str) -> OSError:
+    """The error of an entry that was replaced during the call, as of one that was opened without following links."""
+    return OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+
+
+def _opened(parent: int, name: str) -> EntryHandle:
     fd = os.open(name, _PEEK, dir_fd=parent)
     try:
         return EntryHandle(name, fd, os.fstat(fd), os.close)
@@ -146,7 +168,14 @@ def peek(parent: int, name: str) -> EntryHandle:
 
 def link_target(parent: int, link: EntryHandle) -> str:
     """The target of a link that was looked at in ``parent``."""
-    return os.readlink("", dir_fd=link.handle) if _HAS_O_PATH else os.readlink(link.name, dir_fd=parent)
+    if _HAS_O_PATH:
+        return os.readlink("", dir_fd=link.handle)
+    try:
+        return os.readlink(link.name, dir_fd=parent)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # no link any more
+            raise _changed(link.name) from None
+        raise
 
 
 def look(parent: int, name: str) -> os.stat_result:
