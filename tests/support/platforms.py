@@ -197,11 +197,7 @@ _TOOLBOX = tuple(sorted({test for part in PARTS for test in part.tests if test.s
 
 NOT_SHOWN: dict[str, tuple[str, ...]] = {
     "Linux": (),
-    "macOS": (
-        "tests/journeys",
-        "tests/journeys/test_dev.py",
-        *_TOOLBOX,
-    ),
+    "macOS": (),
     "Windows": (
     ),
 }
