@@ -198,8 +198,7 @@ _TOOLBOX = tuple(sorted({test for part in PARTS for test in part.tests if test.s
 NOT_SHOWN: dict[str, tuple[str, ...]] = {
     "Linux": (),
     "macOS": (),
-    "Windows": (
-    ),
+    "Windows": (),
 }
 """Tests of these parts that have not passed where the calls of Linux are hidden, so that the job leaves them out: each
 is a gap in what is known of the system. A folder stands for all in it."""
