@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from typing_extensions import TypedDict
 
-from tooltrue import Client, Context, Form, QuestionLimits, Server
+from tooltrue import Client, Context, Form, QuestionLimits, Server, ToolSearch
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
@@ -146,3 +146,16 @@ def test_progress_and_log_messages_reach_the_caller(revision: str, of_server: st
     assert through(use, revision=revision, of_server=of_server, on_log=logged.append) == "counted"
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert [message.data for message in logged] == [{"at": 1}, {"at": 2}, {"at": 3}]
+
+
+def test_a_caller_with_too_many_tools_searches_for_them() -> None:
+    async def run() -> tuple[list[str], str]:
+        one = ServerConfig("up", "up", target=upstream(), hints=True)
+        search = ToolSearch(always=True, shown=[])
+        gateway = Gateway({"up": one}, confirm=Confirm.never(), search=search)
+        async with Client(gateway) as client:
+            names = [tool.name for tool in await client.list_tools()]
+            result = await client.call_tool("call_tool", {"name": "up_add", "arguments": {"a": 1, "b": 2}})
+            return names, result.text
+
+    assert asyncio.run(run()) == (["call_tool", "describe_tools", "search_tools"], "3")

@@ -13,7 +13,7 @@ from tooltrue.client.config import AskInput, HostConfig, ServerConfig
 from tooltrue.gateway.distant_rounds import DistantRounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.relay import CallerRelay
-from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, with_settings
+from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, tool_search_of, with_settings
 from tooltrue.gateway.wording import GATEWAY_RULE_NAMES_NOTHING, GATEWAY_SERVER_UNTRUSTED
 from tooltrue.host.host import Host, config_of
 from tooltrue.host.launches import ApproveLaunch
@@ -25,6 +25,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.state.facts import Facts
+from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.tools.toolset import Provider
 from tooltrue.version import __version__
 from tooltrue.wording import coded_sentence, sentence
@@ -59,6 +60,7 @@ class Gateway(Server):
         ask_input: AskInput | None = None,
         name: str = "gateway",
         version: str = __version__,
+        search: ToolSearch | None = None,
         host_settings: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
@@ -85,6 +87,7 @@ class Gateway(Server):
             toolsets=[self._with_effects(operator)],
             lifespan=self._living,
             instructions=self._instructions_of_servers,
+            search=search or tool_search_of(operator),
             **settings,
         )
         if operator is not None:

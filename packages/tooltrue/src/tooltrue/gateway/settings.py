@@ -14,8 +14,9 @@ from tooltrue.gateway.held_operations import MOST_HELD
 from tooltrue.gateway.wording import GATEWAY_SERVER_UNKNOWN
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
+from tooltrue.tools.search.searchable import ToolSearch
 
-__all__ = ["bounds_of", "has_pins", "question_limits_of", "with_settings"]
+__all__ = ["bounds_of", "has_pins", "question_limits_of", "tool_search_of", "with_settings"]
 
 
 def bounds_of(operator: OperatorConfig | None) -> ConnectionBounds:
@@ -31,6 +32,11 @@ def question_limits_of(operator: OperatorConfig | None) -> QuestionLimits:
 
 def has_pins(operator: OperatorConfig | None) -> bool:
     return _gateway(operator).get("pins", True)
+
+
+def tool_search_of(operator: OperatorConfig | None) -> ToolSearch:
+    """The settings of the search for tools, which begins where definitions take more than the budget."""
+    return ToolSearch(**({} if operator is None else operator.tables.get("search", {})))
 
 
 def _gateway(operator: OperatorConfig | None) -> Mapping[str, Any]:

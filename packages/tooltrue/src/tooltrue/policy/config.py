@@ -195,6 +195,15 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         },
         _gateway_settings,
     ),
+    "search": ConfigTable(
+        {
+            "budget": {"type": "integer", "minimum": 0},
+            "always": _FLAG,
+            "shown": {"type": "array", "items": _TEXT},
+            **dict.fromkeys(("search_name", "describe_name", "call_name"), _TEXT),
+        },
+        _gateway_settings,
+    ),
 }
 """All tables except the rules."""
 
