@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import pytest
@@ -13,8 +14,10 @@ from tooltrue import Client, Context, Form, QuestionLimits, Server, ToolSearch
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
+from tooltrue.errors import InvalidParams
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.testing.state import LIMIT
 
 T = TypeVar("T")
 
@@ -65,6 +68,32 @@ def upstream() -> Server:
         return f"Greet {name}."
 
     return server
+
+
+class ServerWithoutSubscriptions:
+    """A server of 2025-11-25 with one resource, whose changes it does not report."""
+
+    def connect(self, write: Callable[[bytes], None]) -> ServerWithoutSubscriptions:
+        self._write = write
+        return self
+
+    def feed(self, frame: bytes) -> None:
+        message = json.loads(frame)
+        if "id" in message:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": self._results.get(message["method"], {})}
+            self._write(json.dumps(answer).encode())
+
+    _results: Mapping[str, Any] = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"resources": {}},
+            "serverInfo": {"name": "silent", "version": "1"},
+        },
+        "resources/list": {"resources": [{"uri": "silent://note", "name": "note"}]},
+        "resources/templates/list": {"resourceTemplates": []},
+    }
+
+    async def close(self) -> None: ...
 
 
 def through(
@@ -146,6 +175,32 @@ def test_progress_and_log_messages_reach_the_caller(revision: str, of_server: st
     assert through(use, revision=revision, of_server=of_server, on_log=logged.append) == "counted"
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert [message.data for message in logged] == [{"at": 1}, {"at": 2}, {"at": 3}]
+
+
+@pytest.mark.parametrize("revision", QUESTIONS)
+@pytest.mark.parametrize("of_server", QUESTIONS)
+def test_a_change_of_a_followed_resource_reaches_the_caller(revision: str, of_server: str) -> None:
+    """Also beside a server that reports no changes, and is not disturbed by the wish."""
+    server = upstream()
+    servers = {
+        "up": ServerConfig("up", "up", target=server, revision=of_server),
+        "silent": ServerConfig("silent", "silent", target=ServerWithoutSubscriptions(), revision="2025-11-25"),
+    }
+
+    async def run() -> list[str]:
+        changed: asyncio.Queue[str] = asyncio.Queue()
+        async with Client(Gateway(servers), revision=revision) as client:
+            if revision == "2026-07-28":
+                await client.subscribe("silent://note", changed.put_nowait)
+            else:
+                with pytest.raises(InvalidParams, match="cannot be followed"):
+                    await client.subscribe("silent://note", changed.put_nowait)
+            await client.subscribe("notes://a", changed.put_nowait)
+            server.resource_updated("notes://a")
+            async with asyncio.timeout(LIMIT):
+                return [await changed.get()]
+
+    assert asyncio.run(run()) == ["notes://a"]
 
 
 def test_a_caller_with_too_many_tools_searches_for_them() -> None:

@@ -15,6 +15,7 @@ from tooltrue.client.client import Client, Result
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import (
     InvalidAnswer,
+    InvalidParams,
     RequestTimeout,
     RpcError,
     ToolError,
@@ -42,6 +43,7 @@ from tooltrue.host.wording import (
     REMOTE_RESPONSE_UNUSABLE,
     REMOTE_RESULT_UNUSABLE,
     REMOTE_TOOL_REFUSED,
+    RESOURCE_NOT_FOLLOWED,
 )
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
@@ -313,9 +315,20 @@ class Remote:
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         await self.find_entries(request)
         if isinstance(request, ResourceFollow):
-            await self._asking("resources/subscribe", self._calls.follow(self._here(), request, self._updated))
+            await self._follow(request)
             return ReadResourceResult([])
         return await self._asking("resources/read", self._calls.read_resource(self._here(), request))
+
+    async def _follow(self, request: ResourceFollow) -> None:
+        """Have watchers notified when the resource changes. ``InvalidParams`` where the server offers no subscription,
+        or is not there: other subscriptions of the caller are not concerned."""
+        try:
+            await self._calls.follow(self._here(), request, self._updated)
+        except (RpcError, TransportError, ToolError) as error:
+            problem = _plain_text(error)
+            raise InvalidParams.of(
+                RESOURCE_NOT_FOLLOWED, server=self.server, uri=request.uri, problem=problem
+            ) from None
 
     def _updated(self, uri: str) -> None:
         self._announce(ProviderChange("resource", uri))

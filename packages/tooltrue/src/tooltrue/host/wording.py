@@ -117,6 +117,11 @@ HOST_SERVER_START_TIMEOUT: Final = message(
     "The server {server} was not ready within {seconds:g} s.",
     "服务器 {server} 在 {seconds:g} 秒内未就绪。",
 )
+RESOURCE_NOT_FOLLOWED: Final = message(
+    "TT9255",
+    "{uri} cannot be followed at the server {server}: {problem}",
+    "无法在服务器 {server} 上订阅 {uri}：{problem}",
+)
 HOST_SERVER_CRASHED: Final = message(
     "TT9231",
     "The server {server} failed in an unexpected way; the log has the reason.",

@@ -30,6 +30,7 @@ from tooltrue.tools.vocabulary import (
     PromptGet,
     ProviderChange,
     RequestContext,
+    ResourceFollow,
     ResourceRead,
     Unwatch,
     resource_of,
@@ -335,6 +336,8 @@ class LocalLibrary(NoTools):
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         reading = self._find(request)
+        if isinstance(request, ResourceFollow):
+            return wire.ReadResourceResult([])
         value = await reading.function.call(reading.arguments, request.context)
         outcome = resource_result(value, request.uri, reading.mime_type)
         if outcome is None:

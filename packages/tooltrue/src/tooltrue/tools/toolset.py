@@ -76,7 +76,9 @@ class Library(Protocol):
     Lists are sorted, by URI, template and name, and each is *the same tuple object* until that caller's list changes.
     ``offers`` returns which of ``resources``, ``prompts`` and ``completions`` are supported; an offer is never
     withdrawn. ``find_entries`` returns the subject of an operation: the resource to read, after the template that it
-    comes from, or the prompt. It and the operations raise ``UnknownEntry`` for missing entries, hidden ones included.
+    comes from, or the prompt. ``read_resource`` also begins a subscription: a ``ResourceFollow`` is answered without
+    contents, and changes are reported to those that watch. It and the operations raise ``UnknownEntry`` for missing
+    entries, hidden ones included.
     """
 
     def offers(self) -> frozenset[str]: ...

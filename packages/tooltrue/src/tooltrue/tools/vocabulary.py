@@ -495,7 +495,7 @@ class ResourceRead(Value, frozen=True):
 
 
 class ResourceFollow(ResourceRead, frozen=True):
-    """A subscription to changes of a resource. It passes all layers like a read, but reads no contents."""
+    """A subscription to changes of a resource. It passes all layers like a read, and its result has no contents."""
 
 
 class PromptGet(Value, frozen=True):

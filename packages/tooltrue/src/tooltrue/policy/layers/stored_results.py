@@ -109,12 +109,11 @@ class _StoredResults(Wrapper, frozen=True):
         return (wire.ResourceDefinition(part.uri, part.name, mimeType=part.mime_type, size=len(part.data)),)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
-        if isinstance(request, ResourceFollow):
-            await self.find_entries(request)
-            return ReadResourceResult([])
         if not _is_ours(request):
             return await self.inner.read_resource(request)
         part = await self._find(request)
+        if isinstance(request, ResourceFollow):
+            return ReadResourceResult([])
         contents: list[TextResource | BlobResource] = [_content(part)]
         if part.next_uri is not None:
             contents.append(TextResource(uri=part.next_uri, text=_goes_on(part, self.language), mimeType="text/plain"))
