@@ -143,6 +143,29 @@ def test_a_subscription_after_a_quiet_time_without_listeners_receives_messages()
         asyncio.run(scenario(server.url, server.port))
 
 
+def test_a_fault_of_the_library_ends_no_events(caplog: pytest.LogCaptureFixture) -> None:
+    """As CPython 3.12 has one: a write to a connection that was reset raises ``AttributeError``."""
+
+    class FaultyConnection(Connection):
+        async def connect(self) -> None:
+            raise AttributeError("'NoneType' object has no attribute 'send'")
+
+    async def scenario(url: str, port: int) -> bytes:
+        kinds = iter((FaultyConnection, FaultyConnection))
+        events = RedisEvents(lambda: next(kinds, Connection)(port=port, protocol=2), b"", url, LIMIT)
+        heard: asyncio.Queue[bytes] = asyncio.Queue()
+        await events.subscribe("a", heard.put_nowait)
+        async with asyncio.timeout(LIMIT), AsyncRedis.from_url(url) as client:
+            await client.publish("a", b"1")
+            first = await heard.get()
+        await events.close()
+        return first
+
+    with own_redis() as server:
+        assert asyncio.run(scenario(server.url, server.port)) == b"1"
+    assert [record.exc_info is not None for record in caplog.records] == [True, True]
+
+
 def test_a_cancelled_caller_leaves_the_store_usable() -> None:
     async def scenario(url: str) -> None:
         async with RedisFacts(url, patience=LIMIT, connections=1) as facts:

@@ -125,6 +125,8 @@ class RedisEvents:
                 await self._listen(connection)
             except (*_LOST, TimeoutError) as error:
                 logger.warning("Events of %s may be lost: %s", self._display_url, error)
+            except Exception:  # a fault of a library must not end all events of this process
+                logger.exception("Events of %s may be lost", self._display_url)
             finally:
                 self._connection = None
                 with contextlib.suppress(*_LOST, TimeoutError):
