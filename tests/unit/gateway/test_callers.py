@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 import pytest
@@ -20,8 +20,10 @@ from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.server import ServerSession
+from tooltrue.testing.state import LIMIT
 from tooltrue.tools.vocabulary import Principal
 
 
@@ -33,7 +35,7 @@ class Session:
         self._server = server
         self._told: list[str] = []
         self._asked: dict[str, Any] = {}
-        self.is_closed = False
+        self.closed = asyncio.Event()
 
     def feed(self, frame: bytes) -> None:
         message = json.loads(frame)
@@ -46,10 +48,14 @@ class Session:
         match method:
             case "initialize":
                 info = {"name": "memory", "version": "1"}
-                members = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "logging": {}}}
+                members = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES}
                 self._send({"id": id, "result": {**members, "serverInfo": info}})
             case "tools/list":
                 self._send({"id": id, "result": {"tools": TOOLS}})
+            case "resources/list":
+                self._send({"id": id, "result": {"resources": [{"uri": "memory://all", "name": "all"}]}})
+            case "resources/templates/list":
+                self._send({"id": id, "result": {"resourceTemplates": []}})
             case "tools/call":
                 self._call(id, params["name"], params["arguments"].get("text", ""))
             case _:
@@ -75,7 +81,7 @@ class Session:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def close(self) -> None:
-        self.is_closed = True
+        self.closed.set()
 
 
 def _tool(name: str) -> dict[str, Any]:
@@ -83,6 +89,7 @@ def _tool(name: str) -> dict[str, Any]:
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
 
 
+CAPABILITIES = {"tools": {}, "logging": {}, "resources": {"subscribe": True}}
 TOOLS = [_tool("ask"), _tool("log"), _tool("tell")]
 
 
@@ -96,7 +103,7 @@ class SessionServer:
 
     @property
     def open(self) -> int:
-        return sum(not session.is_closed for session in self.sessions)
+        return sum(not session.closed.is_set() for session in self.sessions)
 
 
 class Caller:
@@ -125,9 +132,10 @@ class CallerSession:
         await self._session.close()
 
 
-def gateway_to(server: SessionServer, **more: Any) -> Gateway:
+def gateway_to(server: SessionServer, bounds: str = "", **more: Any) -> Gateway:
     one = ServerConfig("up", "up", target=server, revision="2025-11-25", **more)
-    return Gateway({"up": one}, confirm=Confirm.never())
+    operator = read_operator_config("tooltrue.toml", f"[gateway]\n{bounds}")
+    return Gateway({"up": one}, operator=operator, confirm=Confirm.never())
 
 
 def test_each_caller_has_a_session_of_its_own_for_as_long_as_the_gateway_lives() -> None:
@@ -161,6 +169,58 @@ def test_b32_a_held_call_is_that_of_its_caller_alone() -> None:
             return (await ada.relaying(relayed).call_tool("up_ask", text="a")).text
 
     assert "yes" in asyncio.run(run())
+
+
+def test_a_connection_that_is_not_used_ends() -> None:
+    server = SessionServer()
+
+    async def run() -> str:
+        gateway = gateway_to(server, "idle_seconds = 0.001")
+        async with Client(Caller(gateway, "ada")) as ada:
+            await ada.call_tool("up_tell", text="a")
+            async with asyncio.timeout(LIMIT):
+                await server.sessions[1].closed.wait()
+            return (await ada.call_tool("up_tell", text="again")).text
+
+    assert asyncio.run(run()) == "again"
+
+
+def test_a_connection_over_which_a_caller_follows_a_resource_stays() -> None:
+    server = SessionServer()
+
+    async def run() -> None:
+        gateway = gateway_to(server, "idle_seconds = 0.001")
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            await ada.subscribe("memory://all", lambda uri: None)
+            await bob.call_tool("up_tell", text="b")
+            async with asyncio.timeout(LIMIT):
+                await server.sessions[2].closed.wait()
+            assert not server.sessions[1].closed.is_set()
+
+    asyncio.run(run())
+
+
+def test_callers_have_so_many_connections_at_once_and_no_more() -> None:
+    """An unused one makes room; where all are in use, the caller learns it."""
+    server = SessionServer()
+    asking = RelayedRequest({"elicitation": {"form": {}}})
+
+    async def run() -> Any:
+        gateway = gateway_to(server, "in_all = 2")
+        async with AsyncExitStack() as stack:
+            names = ("ada", "bob", "eve")
+            ada, bob, eve = [await stack.enter_async_context(Client(Caller(gateway, name))) for name in names]
+            for client in (ada, bob, eve):
+                await client.call_tool("up_tell", text="x")
+            assert server.open == 3
+            for client in (bob, eve):  # held: their connections are in use
+                with pytest.raises(InputRequested):
+                    await client.relaying(asking).call_tool("up_ask", text="y")
+            return await ada.call_tool("up_tell", text="z")
+
+    result = asyncio.run(run())
+    assert result.is_error
+    assert "All 2 connections" in result.text
 
 
 # --- a property ------------------------------------------------------------------------------------------------------

@@ -43,6 +43,9 @@ class CallerConnection:
     followed: set[str] = field(default_factory=set[str])
 
 
+_FOLLOWING_SECONDS: Final = 86_400.0
+"""How long a connection lives after the last operation of a caller that follows a resource over it."""
+
 _Key: TypeAlias = tuple[str, bytes]
 _MOST_GATES: Final = 1_000
 """The counts of questions that outlive the connections of their callers, so that a server gains none by ending one."""
@@ -83,8 +86,8 @@ class CallerConnections:
         finally:
             connection.users -= 1
             if not connection.users and self._connections.get(key) is connection:
-                loop = asyncio.get_running_loop()
-                connection.idle = loop.call_later(self._bounds.idle_seconds, self._drop, key, connection)
+                seconds = _FOLLOWING_SECONDS if connection.followed else self._bounds.idle_seconds
+                connection.idle = asyncio.get_running_loop().call_later(seconds, self._drop, key, connection)
 
     def _add(self, key: _Key, capabilities: Mapping[str, Json]) -> CallerConnection:
         own = [one for one in self._connections if one[0] == key[0]]
