@@ -218,7 +218,7 @@ PLATFORMS = re.compile(r"(<!-- platforms: (\w+) -->\n).*?(<!-- end of platforms 
 
 def platforms_page() -> str:
     """The page is written by hand, but for the tables between their marks."""
-    tables = {"parts": _platform_parts, "features": _platform_features, "gaps": _platform_gaps}
+    tables = {"parts": _platform_parts, "features": _platform_features}
     page = (DOCS / "platforms.md").read_text("utf-8")
     return PLATFORMS.sub(lambda found: found[1] + tables[found[2]]() + found[3], page)
 
@@ -234,14 +234,6 @@ def _platform_parts() -> str:
         for part in platforms.PARTS
     ]
     return "\n" + head("part", "verbs and families", *platforms.SYSTEMS[1:], "tests") + "".join(rows) + "\n"
-
-
-def _platform_gaps() -> str:
-    rows = [
-        row(system, "<br>".join(f"`{test}`" for test in platforms.NOT_SHOWN[system]) or "none")
-        for system in platforms.SYSTEMS[1:]
-    ]
-    return "\n" + head("system", "tests that are not shown") + "".join(rows) + "\n"
 
 
 def _platform_features() -> str:

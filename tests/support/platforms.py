@@ -3,7 +3,7 @@
 ``make without-posix`` runs the tests of the parts that work on a system; a test that needs what a system lacks has the
 mark ``needs`` with the name of a feature. ``docs/generate.py`` writes the tables.
 
-    python -m support.platforms windows     prints the folders and files of the tests, and those to leave out
+    python -m support.platforms windows     prints the folders and files of the tests
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-__all__ = ["FEATURES", "NOT_SHOWN", "PARTS", "SYSTEMS", "Feature", "Part", "folders", "left_out", "this_system"]
+__all__ = ["FEATURES", "PARTS", "SYSTEMS", "Feature", "Part", "folders", "this_system"]
 
 SYSTEMS = ("Linux", "macOS", "Windows")
 _POSIX = ("Linux", "macOS")
@@ -193,30 +193,9 @@ PARTS = (
 )
 
 
-_TOOLBOX = tuple(sorted({test for part in PARTS for test in part.tests if test.startswith("tests/unit/toolbox/")}))
-
-NOT_SHOWN: dict[str, tuple[str, ...]] = {
-    "Linux": (),
-    "macOS": (),
-    "Windows": (),
-}
-"""Tests of these parts that have not passed where the calls of Linux are hidden, so that the job leaves them out: each
-is a gap in what is known of the system. A folder stands for all in it."""
-
-
 def folders(system: str) -> list[str]:
-    """The tests of all parts that work on ``system``, without those that are inside of another, or not shown."""
-    works = outermost(test for part in PARTS if not part.on(system).startswith("no") for test in part.tests)
-    return [test for test in works if not _is_in(test, NOT_SHOWN[system])]
-
-
-def left_out(system: str) -> list[str]:
-    """What is not shown inside of :func:`folders`."""
-    return [test for test in NOT_SHOWN[system] if _is_in(test, folders(system))]
-
-
-def _is_in(path: str, others: Iterable[str]) -> bool:
-    return any(path == other or path.startswith(f"{other}/") for other in others)
+    """The tests of all parts that work on ``system``, without those that are inside of another."""
+    return outermost(test for part in PARTS if not part.on(system).startswith("no") for test in part.tests)
 
 
 def outermost(paths: Iterable[str]) -> list[str]:
@@ -239,4 +218,4 @@ def this_system() -> str:
 
 if __name__ == "__main__":
     _system = {name.casefold(): name for name in SYSTEMS}[sys.argv[1]]
-    print(*folders(_system), *(f"--ignore={test}" for test in left_out(_system)))
+    print(*folders(_system))
