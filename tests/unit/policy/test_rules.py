@@ -11,7 +11,7 @@ from tooltrue.policy.config import examine
 from tooltrue.policy.rules.lint import lenient
 from tooltrue.policy.rules.rule import OPEN, Allow, Ask, Deny, Rules, Verdict
 from tooltrue.protocol.schema import compile_schema
-from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate
+from tooltrue.protocol.types import Prompt, ResourceDefinition, ResourceTemplate, replaced
 from tooltrue.protocol.types import ToolDefinition as Definition
 from tooltrue.server.service import SILENT
 from tooltrue.tools.vocabulary import LOCAL, Effect, Principal, RequestContext, Tool
@@ -180,6 +180,20 @@ def test_the_trace_ends_with_the_deciding_rule_and_gives_the_mismatch_of_each_ea
     assert [step.stop for step in told.trace(tool(), LOCAL, None)][-2:] == [OPEN, ""]
     assert [step.stop for step in told.trace(Prompt("p"), LOCAL, None)][1:3] == ["prompts", "effect"]
     assert [step.stop for step in rules(SCOPED).trace(tool(), ANN, {})] == ["scopes"]
+
+
+def test_a_rule_for_a_view_holds_in_that_view_alone():
+    told = rules('[[rules]]\nview = "docs*"\nthen = "hide"\n[[rules]]\nthen = "allow"\n')
+    assert told.decide(tool(), RequestContext(ANN, SILENT), {}) == Allow("rule 2")
+    stops = {view: [step.stop for step in replaced(told, view=view).trace(tool(), ANN, {})] for view in ("docs", "dev")}
+    assert stops == {"docs": [""], "dev": ["view", ""]}
+    assert [step.stop for step in told.trace(tool(), ANN, {})] == ["view", ""]
+
+
+def test_a_rule_for_one_view_does_not_cover_one_for_all_views():
+    one, all_views = '[[rules]]\nview = "docs"\nthen = "deny"\n', '[[rules]]\nthen = "allow"\n'
+    assert not examine("tooltrue.toml", one + all_views)[1]
+    assert examine("tooltrue.toml", all_views + one)[1]
 
 
 def test_a_subject_that_comes_and_goes_does_not_fill_the_memory():

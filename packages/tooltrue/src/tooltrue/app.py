@@ -81,7 +81,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.tools.search.searchable import ToolSearch
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
     from tooltrue.transport.http_middleware import AsgiMiddleware
-    from tooltrue.transport.http_server import AllowedHosts, HttpApp
+    from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
 
 
 __all__ = ["Server"]
@@ -316,19 +316,29 @@ class Server:
         settings, deployment = self.settings, self._deployment
         configured = deployment.facts if self._facts is None else self._facts
         facts = MemoryFacts() if configured is None else configured  # empty facts are false
-        recorder = Recorder(settings.audit, settings.which)
+        recorder = self._new_recorder()
         tickets = OnDemand(self._open_tickets, facts)
         approvals = Approvals(tickets)
         served = ServedProvider(
             self._info,
             self._searchable(partial(standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals)),
-            Sealer(self._keys or deployment.keys or (new_key(),), own=not (self._keys or deployment.keys)),
+            Sealer(
+                self._keys or deployment.keys or (new_key(),),
+                own=not (self._keys or deployment.keys),
+                realm=self._realm,
+            ),
             facts,
             instructions=self._instructions,
             page_size=self._page_size,
             language=settings.language,
         )
         return ServerAssembly(recorder, tickets, served, ProtocolServer(served))
+
+    _realm = ""
+    """The realm of what this server seals, where servers share keys."""
+
+    def _new_recorder(self) -> Recorder:
+        return Recorder(self.settings.audit, self.settings.which)
 
     def _searchable(self, guard: Callable[[Provider], Provider]) -> Provider:
         """The guarded provider, for callers that may have too many tools if the author says so."""
@@ -635,8 +645,11 @@ class Server:
         has_metrics = self._metrics or self._deployment.metrics
         workers = self._deployment.workers if has_metrics else None
         health_pages = HealthPages(endpoint, self._assembly.served, self._guard.meter, workers)
-        pages, around = {**endpoint.pages, **health_pages.by_path()}, partial(health_pages.around, self.serving)
         access_rules = access or http.AllowedHosts()
+        others = self._other_endpoints(access_rules)
+        metadata = [pages for _, pages in others.values()] or [endpoint.pages]
+        pages = {path: page for one in (*metadata, health_pages.by_path()) for path, page in one.items()}
+        around = partial(health_pages.around, self.serving)
         app = self._http_type()(
             endpoint,
             access_rules,
@@ -648,8 +661,19 @@ class Server:
             around=around,
             signals=signals,
             language=self._assembly.served.language,
+            path=None if others else self.endpoint_paths[0],
+            others={path: other for path, (other, _) in others.items()},
         )
         return health_pages.of(app)
+
+    @property
+    def endpoint_paths(self) -> Sequence[str]:
+        """The paths at which clients reach this server over HTTP."""
+        return ("/mcp",)
+
+    def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
+        """The endpoints that are served in place of that of this server, by path, with the pages of their metadata."""
+        return {}
 
     def _http_type(self) -> Callable[..., HttpApp]:
         if not self._middleware:
@@ -794,14 +818,19 @@ class Server:
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """The same tools behind other settings: ``server.with_guard(confirm=Confirm.never())``, for tests. The settings
         override the operator's file. ``origin`` names their source in :meth:`guard`."""
-        other, before = copy.copy(self), self._deployment.override
+        other = copy.copy(self)
         other._built = None
+        other.override(origin, settings)
+        return other
+
+    def override(self, origin: str, settings: Mapping[str, Any]) -> None:
+        """Override settings of this server, as :meth:`with_guard` does for another, before the first use."""
+        before = self._deployment.override
 
         def override(guard: Guard) -> Guard:
             return before(guard).with_settings(origin, **settings)
 
-        other._deploy(override=override)
-        return other
+        self._deploy(override=override)
 
     def guard(self) -> list[tuple[str, str, str]]:
         """The authentication, and each layer, outermost first: its name, its effect, and the source of its setting."""

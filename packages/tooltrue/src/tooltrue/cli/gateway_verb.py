@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from tooltrue.app import Server
 from tooltrue.cli import http_options
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import unconfirmed
 from tooltrue.cli.usage import Verb
 from tooltrue.client.config import read_config
+from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
 from tooltrue.policy.config import read_operator_config
 from tooltrue.protocol.types import Value
 
@@ -27,10 +28,12 @@ class _GatewaySpec(Value, frozen=True):
     confirm: bool
     is_for_one: bool
 
-    def load(self) -> Server:
+    def load(self) -> Gateway:
         operator = None if self.config is None else read_operator_config(self.config)
         gateway = Gateway(read_config(self.file), operator=operator, is_for_one=self.is_for_one)
-        return gateway if self.confirm else unconfirmed(gateway)
+        if not self.confirm:
+            unconfirmed(gateway)
+        return gateway
 
 
 @click.command(
@@ -41,8 +44,9 @@ class _GatewaySpec(Value, frozen=True):
 )
 @click.argument("file")
 @click.option("--config", metavar="FILE", help="The operator's rules and settings, such as tooltrue.toml.")
+@click.option("--view", metavar="NAME", help="The view of the operator's file to serve, on stdio.")
 @http_options.options
-def command(file: str, config: str | None, **options: Any) -> None:
+def command(file: str, config: str | None, view: str | None, **options: Any) -> None:
     """Serve the tools, resources and prompts of all servers of FILE as one server, through the layers of the guard.
 
     FILE is the list of servers of any client, such as mcp.json. A server whose command no person has approved is not
@@ -53,6 +57,8 @@ def command(file: str, config: str | None, **options: Any) -> None:
     for note in read_config(file).notes:
         tell(note.say(), fg="yellow", err=True)
     if settings is not None:
+        if view is not None:
+            raise ConfigurationError.of(VIEW_OPTION_FOR_STDIO)
         from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
 
         serve_http(spec.load, settings, file, log_format)
@@ -62,5 +68,5 @@ def command(file: str, config: str | None, **options: Any) -> None:
 
         begin(log_format)
     with own_output():
-        gateway = spec.load()
-    gateway.run()
+        server = spec.load().view(view)
+    server.run()

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tooltrue.app import Server
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
+from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.distant_rounds import DistantRounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, tool_search_of, with_settings
-from tooltrue.gateway.wording import GATEWAY_RULE_NAMES_NOTHING, GATEWAY_SERVER_UNTRUSTED
+from tooltrue.gateway.view import GatewayView
+from tooltrue.gateway.views import ViewSettings, check_known_names, view_problems, views_of
+from tooltrue.gateway.wording import (
+    GATEWAY_RULE_NAMES_NOTHING,
+    GATEWAY_SERVER_UNTRUSTED,
+    VIEW_NOT_CHOSEN,
+    VIEW_UNKNOWN,
+    VIEWS_WITHOUT_SSE,
+)
+from tooltrue.host.catalogue import Catalogue
 from tooltrue.host.host import Host, config_of
 from tooltrue.host.launches import ApproveLaunch
 from tooltrue.host.upstream_calls import OpenConnection
@@ -23,10 +34,15 @@ from tooltrue.policy.config import OperatorConfig
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
+from tooltrue.policy.rules.lint import together, unknown_references
+from tooltrue.policy.rules.rule import Rules
 from tooltrue.policy.tasks.declared_effects import declare_effects
+from tooltrue.protocol.types import replaced
+from tooltrue.spelling import closest
 from tooltrue.state.facts import Facts
 from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.tools.toolset import Provider
+from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
 from tooltrue.version import __version__
 from tooltrue.wording import coded_sentence, sentence
 
@@ -48,6 +64,9 @@ class Gateway(Server):
     - ``approve_launch`` and ``ask_input``: as for :class:`tooltrue.Host`; without them, a server that needs a person is
       not started, and the instructions for the model say so.
     - ``settings``: those of :class:`tooltrue.Server`, and ``host_settings`` those of :class:`tooltrue.Host`.
+
+    ``views`` are servers too: the views of the operator's file, by name. Over HTTP each has a path of its own; with
+    views, the gateway itself has no endpoint.
     """
 
     def __init__(
@@ -65,6 +84,8 @@ class Gateway(Server):
         **settings: Any,
     ) -> None:
         config = servers if isinstance(servers, HostConfig) else config_of(servers)
+        search = search or tool_search_of(operator)
+        views = views_of(operator, [one.label for one in config.servers], config.name)
         self._operator = operator
         self._bounds = bounds_of(operator)
         self._questions = question_limits_of(operator)
@@ -84,21 +105,83 @@ class Gateway(Server):
         super().__init__(
             name,
             version=version,
-            toolsets=[self._with_effects(operator)],
+            toolsets=[_with_effects(self.host.catalogue, operator)],
             lifespan=self._living,
             instructions=self._instructions_of_servers,
-            search=search or tool_search_of(operator),
+            search=search,
             **settings,
         )
+        self.views = {view.name: self._view(view, version, {**settings, "search": search}) for view in views}
         if operator is not None:
             self.configure(operator)
 
-    def _with_effects(self, operator: OperatorConfig | None) -> Provider:
-        """The catalogue with the effects that the operator has declared."""
-        if operator is None or not (declared := operator.tables.get("effects")):
-            return self.host.catalogue
-        effects: dict[Any, Globs] = {name: globs(tools) for name, tools in declared.items()}
-        return declare_effects(effects)(self.host.catalogue)
+    def _view(self, view: ViewSettings, version: str, settings: Mapping[str, Any]) -> GatewayView:
+        catalogue = self.host.catalogue.selected(view.selection)
+        server = GatewayView(
+            self,
+            view,
+            _with_effects(catalogue, self._operator),
+            version=version,
+            instructions=partial(self._instructions_of_view, view),
+            **{name: value for name, value in settings.items() if name not in _OF_GATEWAY},
+        )
+        self._guard.meter.views[view.name] = server.settings.meter
+        return server
+
+    def view(self, name: str | None) -> Server:
+        """The server of a view; without a name, that of the default view, and the gateway itself where there are no
+        views. Raises ``ConfigurationError``."""
+        if not self.views and name is None:
+            return self
+        if name is None:
+            default = next((one for one in self.views.values() if one.view.is_default), None)
+            if default is None:
+                file = "" if self._operator is None else self._operator.name
+                raise ConfigurationError.of(VIEW_NOT_CHOSEN, file=file, names=", ".join(self.views))
+            return default
+        if name not in self.views:
+            nearest = closest(name, self.views) or ", ".join(self.views) or "-"
+            raise ConfigurationError.of(VIEW_UNKNOWN, name=name, nearest=nearest)
+        return self.views[name]
+
+    # --- settings, which the views share ------------------------------------------------------------------------------
+
+    def configure(self, config: OperatorConfig) -> None:
+        super().configure(config)
+        for name, view in self.views.items():
+            view.configure(replaced(config, view=name))
+
+    def started_as(self, started: str) -> None:
+        super().started_as(started)
+        for view in self.views.values():
+            view.started_as(started)
+
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        super().share(keys=keys, facts=facts, workers=workers, metrics=metrics)
+        for view in self.views.values():
+            view.share(keys=keys, facts=facts, workers=workers)
+
+    def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
+        """This very gateway with other settings, before its first use: it has one host, and its lifespan is its own."""
+        self.override(origin, settings)
+        for view in self.views.values():
+            view.override(origin, settings)
+        return self
+
+    @property
+    def endpoint_paths(self) -> Sequence[str]:
+        return [view.view.path for view in self.views.values()] or super().endpoint_paths
+
+    def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+        """The endpoints of all views, or without views that of the gateway, as an ASGI application."""
+        if sse and self.views:
+            raise ConfigurationError.of(VIEWS_WITHOUT_SSE)
+        return super().http_app(access=access, sse=sse, signals=signals)
+
+    def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
+        return {view.view.path: view.endpoint(access) for view in self.views.values()}
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
         relay = CallerRelay(
@@ -127,23 +210,67 @@ class Gateway(Server):
                 for relay in self._relays:
                     await relay.callers.close()
 
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        async with super().serving(), contextlib.AsyncExitStack() as stack:
+            for view in self.views.values():
+                await stack.enter_async_context(view.open())
+            yield
+
     async def check_rules(self) -> None:
-        """Check no names yet: those of the servers are known once these run."""
+        """Check the names that the pins know. Other names are known once the servers run: then there is a warning."""
+        if self._operator is not None:
+            views = [view.view for view in self.views.values()]
+            check_known_names(self._operator, views, self.host.pinned_tools())
 
     async def _report_rules(self) -> None:
-        for problem in [] if self._operator is None else await self.unknown_references(self._operator):
+        for problem in [] if self._operator is None else await self._problems(self._operator):
             _log.warning("%s", coded_sentence(GATEWAY_RULE_NAMES_NOTHING, "en", {"problem": problem}))
 
+    async def _problems(self, operator: OperatorConfig) -> list[ConfigurationError]:
+        """References to names that the servers which run do not have."""
+        running = {status.name for status in self.host.servers if status.state == "ready"}
+        known = {status.name: () if status.name in running else None for status in self.host.servers}
+        for row in self.host.rows:
+            known[row.server] = (*(known[row.server] or ()), row.alias)
+        problems = [problem for view in self.views.values() for problem in view_problems(operator, view.view, known)]
+        served: Mapping[str, Server] = self.views or {"": self}
+        inventories = {name: await server.inventory() for name, server in served.items()}
+        for rule in operator.rules.rules if operator.rules is not None else ():
+            concerned = [there for name, there in inventories.items() if rule.is_for_view(name)]
+            everywhere = Rules((replaced(rule, view=None),), self.name)
+            problems += unknown_references(everywhere, together(concerned), operator.place)
+        return problems
+
+    def _instructions_of_view(self, view: ViewSettings) -> str | None:
+        return self._instructions_of(view.selection.has_server) if view.instructions is None else view.instructions
+
     def _instructions_of_servers(self) -> str | None:
+        return self._instructions_of(lambda label: True)
+
+    def _instructions_of(self, is_shown: Callable[[str], bool]) -> str | None:
         """The instructions of the servers, each under its name, and what a person has to do for the others."""
         parts: list[str] = []
-        for status in self.host.servers:
+        statuses = [status for status in self.host.servers if is_shown(status.name)]
+        for status in statuses:
             if status.state == "refused":
                 facts = {"server": status.name, "file": self.host.config.name}
                 parts.append(sentence(GATEWAY_SERVER_UNTRUSTED, self.settings.language, facts))
             elif status.instructions:
-                parts.append(_under(status.name, status.instructions, self.host.servers))
+                parts.append(_under(status.name, status.instructions, statuses))
         return "\n\n".join(parts)[:_MOST_INSTRUCTIONS] or None
+
+
+_OF_GATEWAY = frozenset({"routes", "middleware", "metrics"})
+"""Settings of the whole application, which its views do not have."""
+
+
+def _with_effects(catalogue: Catalogue, operator: OperatorConfig | None) -> Provider:
+    """The catalogue with the effects that the operator has declared."""
+    if operator is None or not (declared := operator.tables.get("effects")):
+        return catalogue
+    effects: dict[Any, Globs] = {name: globs(tools) for name, tools in declared.items()}
+    return declare_effects(effects)(catalogue)
 
 
 def _under(name: str, instructions: str, servers: Sequence[object]) -> str:

@@ -42,3 +42,73 @@ GATEWAY_RULE_NAMES_NOTHING: Final = message(
     "A rule refers to a name that no server has now: {problem}",
     "某条规则引用了目前任何服务器都没有的名称：{problem}",
 )
+VIEW_NAME_INVALID: Final = message(
+    "TT4780",
+    "{place}: a view cannot be called {name}: its name is part of a path, of letters, digits, - and _.",
+    "{place}：视图不能命名为 {name}：其名称是路径的一部分，只能含字母、数字、- 和 _。",
+)
+VIEW_NAME_RESERVED: Final = message(
+    "TT4781",
+    "{place}: a view cannot be called {name}, because the gateway serves that path itself.",
+    "{place}：视图不能命名为 {name}，因为该路径由网关自身使用。",
+)
+VIEW_SERVER_UNKNOWN: Final = message(
+    "TT4782",
+    "{place}: the view {view} has the server {server}, but {file} has none of that name; the nearest is {nearest}.",
+    "{place}：视图 {view} 包含服务器 {server}，但 {file} 中没有该名称的服务器；最接近的是 {nearest}。",
+)
+VIEW_SHOWS_NOTHING: Final = message(
+    "TT4783",
+    "{place}: the view {view} shows no tool: its servers have none that fits its patterns.",
+    "{place}：视图 {view} 不显示任何工具：其服务器没有符合其模式的工具。",
+)
+VIEW_TOOL_UNKNOWN: Final = message(
+    "TT4784",
+    "{place}: the view {view} refers to the tool {name}, which its servers do not have; the nearest is {nearest}.",
+    "{place}：视图 {view} 引用了其服务器没有的工具 {name}；最接近的是 {nearest}。",
+)
+VIEW_TOOL_NAME_INVALID: Final = message(
+    "TT4785",
+    "{place}: the view {view} calls a tool {name}, which is no valid name of a tool.",
+    "{place}：视图 {view} 将某个工具命名为 {name}，这不是有效的工具名称。",
+)
+VIEW_NAME_OF_TWO_TOOLS: Final = message(
+    "TT4786",
+    "{place}: the view {view} has two tools called {name}.",
+    "{place}：视图 {view} 中有两个名为 {name} 的工具。",
+)
+VIEWS_WITH_SEVERAL_DEFAULTS: Final = message(
+    "TT4787",
+    "{place}: the view {name} cannot be the default, because {other} is.",
+    "{place}：视图 {name} 不能作为默认视图，因为 {other} 已是默认视图。",
+)
+RULE_OF_UNKNOWN_VIEW: Final = message(
+    "TT4788",
+    "{place}: the rule is for the view {name}, which the file does not have; the nearest is {nearest}.",
+    "{place}：该规则针对视图 {name}，但文件中没有该视图；最接近的是 {nearest}。",
+)
+VIEW_NOT_CHOSEN: Final = message(
+    "TT4789",
+    "{file} has the views {names}, and none is the default: choose one with --view NAME.",
+    "{file} 有视图 {names}，且没有默认视图：请用 --view NAME 选择一个。",
+)
+VIEW_UNKNOWN: Final = message(
+    "TT4790",
+    "There is no view {name}; the nearest is {nearest}.",
+    "没有视图 {name}；最接近的是 {nearest}。",
+)
+VIEWS_WITHOUT_SSE: Final = message(
+    "TT4791",
+    "Views are not served over HTTP+SSE, which has one pair of paths. Leave out --sse.",
+    "视图不能通过 HTTP+SSE 提供，因为它只有一对路径。请去掉 --sse。",
+)
+VIEW_FOR_OTHER_CALLERS: Final = message(
+    "TT9340",
+    "The view {view} is not for this caller.",
+    "视图 {view} 不对此调用方开放。",
+)
+VIEW_OPTION_FOR_STDIO: Final = message(
+    "TT4792",
+    "Over HTTP every view has its own path, so --view is for stdio alone.",
+    "通过 HTTP 时每个视图都有自己的路径，因此 --view 仅用于 stdio。",
+)

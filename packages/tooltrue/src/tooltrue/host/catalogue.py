@@ -16,6 +16,7 @@ from tooltrue.host.aliases import alias, plain_alias
 from tooltrue.host.inspection import QuarantinedDefinition
 from tooltrue.host.remote import Remote
 from tooltrue.host.wording import HOST_NAME_TAKEN, RESOURCE_OF_SEVERAL_SERVERS
+from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import (
     Completion,
@@ -40,9 +41,29 @@ from tooltrue.tools.vocabulary import (
     Unwatch,
 )
 
-__all__ = ["Catalogue", "CataloguePart", "CatalogueRow"]
+__all__ = ["Catalogue", "CataloguePart", "CatalogueRow", "Selection"]
 
 T = TypeVar("T")
+
+
+class Selection(Value, frozen=True):
+    """The part of a catalogue that some callers see: the servers, by their labels, and the tools, by their names in the
+    catalogue; all of them without a pattern. ``names`` and ``descriptions`` replace those of the catalogue, each by the
+    name there."""
+
+    servers: Globs | None = None
+    tools: Globs | None = None
+    names: Mapping[str, str] = {}
+    descriptions: Mapping[str, str] = {}
+
+    def has_server(self, label: str) -> bool:
+        return self.servers is None or self.servers.match(label)
+
+    def has_tool(self, name: str) -> bool:
+        return self.tools is None or self.tools.match(name)
+
+    def called(self, name: str) -> str:
+        return self.names.get(name, name)
 
 
 class CataloguePart(Value, frozen=True):
@@ -95,8 +116,9 @@ class Catalogue:
     A resource that two servers list belongs to the one that stands earlier, in whichever order they start.
     """
 
-    def __init__(self, parts: Sequence[CataloguePart]) -> None:
-        self._parts = tuple(parts)
+    def __init__(self, parts: Sequence[CataloguePart], selection: Selection | None = None) -> None:
+        self._selection = selection = selection or Selection()
+        self._parts = tuple(part for part in parts if selection.has_server(part.remote.server))
         self._rows: dict[str, CatalogueRow] = {}
         self._listed: tuple[Tool, ...] = ()
         self._prompts: dict[str, _PromptRow] = {}
@@ -105,6 +127,15 @@ class Catalogue:
         self._watchers: list[Callable[[ProviderChange], None]] = []
         for part in self._parts:
             part.remote.watch(self._changed)
+
+    @property
+    def parts(self) -> tuple[CataloguePart, ...]:
+        """The servers, in the order of the file."""
+        return self._parts
+
+    def selected(self, selection: Selection) -> Catalogue:
+        """A catalogue of the same servers that shows only ``selection``. Make it before the servers start."""
+        return Catalogue(self._parts, selection)
 
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:
@@ -132,10 +163,14 @@ class Catalogue:
 
     def _table(self, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
         rows: dict[str, CatalogueRow] = {}
-        every = [(part, tool) for part in self._parts for tool in part.remote.tools]
+        selection = self._selection
+        every = [(part, part.called(tool.name), tool) for part in self._parts for tool in part.remote.tools]
+        shown = [one for one in every if selection.has_tool(one[1])]
         # A name that the operator has given takes precedence over an equal name made from a label.
-        for part, tool in sorted(every, key=lambda pair: pair[1].name not in pair[0].rename):
-            name = part.called(tool.name)
+        for part, known_as, tool in sorted(
+            shown, key=lambda one: one[1] not in selection.names and one[2].name not in one[0].rename
+        ):
+            name = selection.called(known_as)
             if name in rows:
                 problem = DefinitionError.of(
                     HOST_NAME_TAKEN, name=name, other=f"{rows[name].server}: {rows[name].name}"
@@ -144,7 +179,7 @@ class Catalogue:
                 continue
             row = self._rows.get(name)
             if row is None or row.part is not part or row.tool.input is not tool.input:
-                row = CatalogueRow(name, part, tool.name, _called(tool, name))
+                row = CatalogueRow(name, part, tool.name, _called(tool, name, selection.descriptions.get(known_as)))
             rows[name] = row  # the same object, so that callers who remember it recognize it
         return dict(sorted(rows.items()))
 
@@ -277,5 +312,7 @@ class Catalogue:
         return await row.part.remote.complete(replaced(get, name=row.name))
 
 
-def _called(tool: Tool, name: str) -> Tool:
-    return replaced(tool, definition=replaced(tool.definition, name=name))
+def _called(tool: Tool, name: str, description: str | None) -> Tool:
+    own = tool.definition.description
+    definition = replaced(tool.definition, name=name, description=own if description is None else description)
+    return replaced(tool, definition=definition)

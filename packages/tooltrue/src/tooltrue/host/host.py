@@ -387,6 +387,17 @@ class Host:
         """Findings in definitions that are listed nevertheless. A person should see them."""
         return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
 
+    def pinned_tools(self) -> dict[str, tuple[str, ...] | None]:
+        """The names here of the tools in the pin of each server, accepted or under review; ``None`` for a server
+        without a pin. Known before the servers run."""
+        parts = {part.remote.server: part for part in self.catalogue.parts}
+        return {
+            label: None
+            if label not in self._pins or (names := self._pins[label].names()) is None
+            else tuple(parts[label].called(name) for name in names)
+            for label in self._lives
+        }
+
     @property
     def reviews(self) -> tuple[Review, ...]:
         """Changes published by servers that await acceptance."""

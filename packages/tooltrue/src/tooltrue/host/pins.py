@@ -101,6 +101,14 @@ class Pin:
     unseen: set[Entry] = field(default_factory=set[Entry], compare=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
+    def names(self) -> frozenset[str] | None:
+        """The tools in the accepted contract, and in a changed one under review; ``None`` before the first use.
+        ``ConfigurationError`` where the pin cannot be read."""
+        if (accepted := find(self.file)) is None:
+            return None
+        waiting = find(self.waiting)
+        return frozenset(accepted.contract.tools) | frozenset(() if waiting is None else waiting.contract.tools)
+
     def judge(self, contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
         """Decide which published definitions to quarantine. ``ConfigurationError`` where the pin cannot be read."""
         scan = scanned(contract, neighbours)

@@ -1,7 +1,7 @@
 """Metrics of a server, and their Prometheus text (exposition format 0.0.4).
 
-Labels are the method, the tool and the outcome, never the caller or the arguments. Callers cannot invent labels: an
-unknown name is not used, and the number of names is limited.
+Labels are the method, the tool, the outcome and the view, never the caller or the arguments. Callers cannot invent
+labels: an unknown name is not used, and the number of names is limited.
 """
 
 from __future__ import annotations
@@ -73,12 +73,14 @@ class _Series:
 class Meter:
     """The metrics of one process. To be used on its event loop only.
 
-    ``gauges`` are functions by family name, called on each read.
+    ``gauges`` are functions by family name, called on each read. ``views`` are the meters of the views of a gateway, by
+    name; their samples have a label for it.
     """
 
     def __init__(self) -> None:
         self.running = 0
         self.gauges: dict[str, Callable[[], float]] = {"tooltrue_running": lambda: self.running}
+        self.views: dict[str, Meter] = {}
         self._series: dict[tuple[str, str], _Series] = {}
         self._refused: dict[str, int] = {}
         self._signs: dict[str, int] = {}
@@ -119,7 +121,13 @@ class Meter:
             "tooltrue_refused_total": [Sample("", {"code": code}, count) for code, count in self._refused.items()],
             "tooltrue_signs_total": [Sample("", {"kind": kind}, count) for kind, count in self._signs.items()],
         }
-        return counts | {name: [Sample("", {}, gauge())] for name, gauge in self.gauges.items()}
+        figures = counts | {name: [Sample("", {}, gauge())] for name, gauge in self.gauges.items()}
+        for view, meter in self.views.items():
+            for family, samples in meter.figures().items():
+                figures.setdefault(family, []).extend(
+                    sample._replace(labels={**sample.labels, "view": view}) for sample in samples
+                )
+        return figures
 
 
 def exposition(workers: Mapping[str, Figures]) -> str:

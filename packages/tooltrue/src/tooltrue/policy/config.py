@@ -128,6 +128,8 @@ _PACE: Final = {
 
 _NAMES: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
 
+_TEXTS: Final = {"type": "object", "additionalProperties": _TEXT}
+
 _EXCUSED: Final = {
     "type": "object",
     "properties": {"code": _TEXT, "tools": _NAMES, "server": _NAMES, "reason": _TEXT},
@@ -185,6 +187,20 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         _host_settings,
     ),
     "servers": ConfigTable({"shared": _FLAG, "prefix": _FLAG}, _gateway_settings, by_name=True),
+    "views": ConfigTable(
+        {
+            "servers": _NAMES,
+            "tools": _NAMES,
+            "names": _TEXTS,
+            "descriptions": _TEXTS,
+            "instructions": {"type": "string"},
+            "principals": _NAMES,
+            "scopes": _NAMES,
+            "default": _FLAG,
+        },
+        _gateway_settings,
+        by_name=True,
+    ),
     "gateway": ConfigTable(
         {
             "per_caller": _COUNT,
@@ -215,6 +231,7 @@ _RULE: Final = {
     "prompts": _NAMES,
     "effect": {"anyOf": [_EFFECT, {"type": "array", "items": _EFFECT, "minItems": 1}]},
     "server": _NAMES,
+    "view": _NAMES,
     "principal": _NAMES,
     "scopes": _NAMES,
     "arguments": {"type": "object"},
@@ -236,12 +253,14 @@ def _schema() -> Schema:
 
 
 class OperatorConfig(Value, frozen=True, dict=True):
-    """The contents of a file. ``name`` is its name as given, ``text`` its text."""
+    """The contents of a file. ``name`` is its name as given, ``text`` its text, and ``view`` the view of a gateway for
+    which the rules are."""
 
     name: str
     text: str
     rules: Rules | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    view: str = ""
 
     def over(self, guard: Guard, server: str) -> Guard:
         """Return ``guard`` with the settings of the file, for the server of this name."""
@@ -250,7 +269,7 @@ class OperatorConfig(Value, frozen=True, dict=True):
             guard = guard.with_settings(f"{name} [{table}]", **TABLES[table].settings(settings, guard))
         if self.rules is None:
             return guard
-        return guard.with_settings(name, rules=Rules(self.rules.rules, server, guard.local_scopes))
+        return guard.with_settings(name, rules=Rules(self.rules.rules, server, guard.local_scopes, self.view))
 
     def settings_of(self, table: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
         """Return the settings of a table, the name of the table, and the place of each of its keys; empty without the
@@ -368,6 +387,7 @@ def _rule(number: int, name: str, entry: Mapping[str, Any]) -> Rule:
         prompts=_globs(entry, "prompts"),
         effect=frozenset(_list(entry["effect"])) if "effect" in entry else None,
         server=_globs(entry, "server"),
+        view=_globs(entry, "view"),
         principal=_globs(entry, "principal"),
         scopes=frozenset(_list(entry.get("scopes", []))),
         arguments=compile_schema(entry["arguments"], bounds=_LINEAR) if "arguments" in entry else None,

@@ -75,6 +75,8 @@ def why(
             return "may match: it depends on the " + ("arguments" if isinstance(subject, Tool) else "URI")
         case "server":
             return "is for another server"
+        case "view":
+            return "is for another view"
         case "effect":
             return f"the effect is {subject.effect}" if isinstance(subject, Tool) else "is for tools only"
         case "principal":

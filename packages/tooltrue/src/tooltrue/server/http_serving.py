@@ -110,9 +110,10 @@ def serve_http(
             settings.begin_log,
         )
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        announce(server, f"tooltrue serves {target} at http://{address.netloc}/mcp ({count})")
-        places = ConnectionLimit(settings.connections, settings.connections_per_address, callers.proxies)
-        http_runner.run(partial(begin, job), listener, workers=workers, connections=places)
+        places = " and ".join(f"http://{address.netloc}{path}" for path in server.endpoint_paths)
+        announce(server, f"tooltrue serves {target} at {places} ({count})")
+        limit = ConnectionLimit(settings.connections, settings.connections_per_address, callers.proxies)
+        http_runner.run(partial(begin, job), listener, workers=workers, connections=limit)
 
 
 async def _check_state(url: str, *, has_keys: bool) -> None:

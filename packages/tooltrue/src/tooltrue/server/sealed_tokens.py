@@ -39,12 +39,15 @@ def new_key() -> bytes:
 class Sealer:
     """Seals with the first key and opens with any of them, so that keys can be rotated without ending sessions.
 
+    Servers that share keys have a ``realm`` each, and do not open the tokens of another.
     With keys that this process has generated for itself (``own``), the log reports once that a token came which they do
     not open: other workers may have sealed it.
     """
 
-    def __init__(self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time, own: bool = False) -> None:
-        self._keys = tuple(keys)
+    def __init__(
+        self, keys: Sequence[bytes], *, clock: Callable[[], float] = time.time, own: bool = False, realm: str = ""
+    ) -> None:
+        self._keys = tuple(_key_of_realm(key, realm) for key in keys) if realm else tuple(keys)
         self._clock = clock
         self._may_warn = own
 
@@ -92,6 +95,10 @@ class Sealer:
         if self._may_warn:
             self._may_warn = False
             _log.warning("%s", coded_sentence(SEALED_TOKEN_UNREADABLE, "en", {}))
+
+
+def _key_of_realm(key: bytes, realm: str) -> bytes:
+    return hmac.digest(key, b"tooltrue: realm " + realm.encode(), "sha256")
 
 
 def _cipher_key(key: bytes) -> bytes:

@@ -209,7 +209,9 @@ def _host_name(host: str) -> str:
 
 class HttpApp:
     """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse``, of ``pages``,
-    which any client that reaches the host may GET, and of ``sites``, the author's routes, which come last.
+    which any client that reaches the host may GET, and of ``sites``, the author's routes, which come last. ``others``
+    are applications with endpoints of their own, by path, which take precedence; with a ``path`` of ``None`` there are
+    these alone.
 
     A request that repeats a header in ``once``, by which callers authenticate, is refused. Headers with credentials are
     removed once a caller is admitted, except those that ``credentials()`` returns. ``around`` is a context that is open
@@ -223,7 +225,7 @@ class HttpApp:
         endpoint: HttpHandler[Any],
         access: AllowedHosts,
         *,
-        path: str = "/mcp",
+        path: str | None = "/mcp",
         sse: SseHandler[Any] | None = None,
         pages: Mapping[str, Page] | None = None,
         sites: Sites | None = None,
@@ -234,10 +236,12 @@ class HttpApp:
         body_seconds: float = 30.0,
         signals: bool = True,
         language: str = "en",
+        others: Mapping[str, HttpApp] | None = None,
     ) -> None:
         self._endpoint = endpoint
+        self._others = others or {}
         self._access = access
-        self._path = path
+        self._path = path or "/NAME/mcp"  # for a refusal
         self._language = language
         self._ending = self._reply(503, InternalError.of(SERVER_SHUTTING_DOWN))
         self._sse = sse
@@ -251,9 +255,9 @@ class HttpApp:
         self._max_body = max_body
         self._body_seconds = body_seconds
         self._signals = partial(ends_on_signal, self.closing) if signals else contextlib.nullcontext
-        self._routes: dict[str, dict[str, _Handler]] = {
-            path: {"POST": self._post, "GET": self._get, "DELETE": self._delete}
-        }
+        self._routes: dict[str, dict[str, _Handler]] = {}
+        if path is not None:
+            self._routes[path] = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         if sse is not None:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
         self._no_response = self._reply(500, InternalError.of(ROUTE_WITHOUT_RESPONSE))
@@ -270,7 +274,7 @@ class HttpApp:
     @property
     def long(self) -> int:
         """The number of open long-running requests: streams, and slow calls."""
-        return len(self._long)
+        return len(self._long) + sum(other.long for other in self._others.values())
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
@@ -279,7 +283,10 @@ class HttpApp:
         """
         async with self._around(), self._sites.serving() if self._sites else contextlib.nullcontext():
             await self._endpoint.open()
-            with self._signals():
+            async with contextlib.AsyncExitStack() as stack:
+                for other in self._others.values():
+                    await stack.enter_async_context(other.serving())
+                stack.enter_context(self._signals())
                 self._serves = self.ready = True
                 try:
                     yield
@@ -295,6 +302,8 @@ class HttpApp:
     def closing(self) -> None:
         """Announce the end of the server: requests open after a moment get an error. Call it on the serving loop."""
         self.ready = False
+        for other in self._others.values():
+            other.closing()
         self._endpoint.closing()
         asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_long)
 
@@ -320,6 +329,8 @@ class HttpApp:
             return await self._live(receive, send)
         if scope["type"] != "http":
             return await send({"type": "websocket.close"})
+        if (other := self._other(scope)) is not None:
+            return await other(scope, receive, send)
         headers, repeated = _read_headers(scope["headers"], self._once)
         route = self._route(scope, headers, repeated)
         if isinstance(route, Reply):
@@ -340,6 +351,10 @@ class HttpApp:
             scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self._credential_names]}
             return await self._serve_site(route.site, caller, scope, headers, receive, send)
         return await route(_HttpRequest(caller, headers, scope, receive, send))
+
+    def _other(self, scope: Scope) -> HttpApp | None:
+        """The application of another endpoint that serves this path."""
+        return self._others.get(local_path(scope).rstrip("/")) if self._others else None
 
     def _withhold(self, headers: dict[str, str]) -> None:
         """Remove credentials, so that no later code can pass them on."""
@@ -429,6 +444,8 @@ class HttpApp:
     def answerer(self, scope: Scope) -> Answerer | None:
         """Return the function that answers the POSTs to the endpoint with the head in ``scope``; ``None`` if there is
         more to do than to admit the caller and to read a body. Their Content-Length may be another."""
+        if (other := self._other(scope)) is not None:
+            return other.answerer(scope)
         headers, repeated = _read_headers(scope["headers"], self._once)
         is_post = self._route(scope, headers, repeated) == self._post
         if not is_post or self._unread(headers) is not None or _is_whole(scope):

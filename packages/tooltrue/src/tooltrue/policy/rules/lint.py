@@ -27,7 +27,16 @@ from tooltrue.tools.stored_results import SCHEME
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import RequestContext, Tool
 
-__all__ = ["Inventory", "constrained_arguments", "inventory", "lenient", "unknown_references", "unreachable_rules"]
+__all__ = [
+    "Inventory",
+    "constrained_arguments",
+    "inventory",
+    "lenient",
+    "together",
+    "unknown_references",
+    "unmatched",
+    "unreachable_rules",
+]
 
 Place: TypeAlias = Callable[[tuple[str | int, ...]], str]
 """Returns ``FILE:LINE`` of the value at a path."""
@@ -55,6 +64,7 @@ def _takes_all(one: Rule, other: Rule) -> bool:
         all(kind in subjects and subjects[kind].cover(names.patterns) for kind, names in _subjects(other).items())
         and (one.effect is None or (other.effect is not None and other.effect <= one.effect))
         and _is_weaker(one.server, other.server)
+        and _is_weaker(one.view, other.view)
         and _is_weaker(one.principal, other.principal)
         and one.scopes <= other.scopes
         and (one.arguments is None or _same(one, other))
@@ -103,6 +113,16 @@ async def inventory(provider: Provider, context: RequestContext) -> Inventory:
     )
 
 
+def together(inventories: Sequence[Inventory]) -> Inventory:
+    """Return all that several servers have."""
+    return Inventory(
+        tuple(tool for one in inventories for tool in one.tools),
+        tuple(uri for one in inventories for uri in one.resources),
+        tuple(uri for one in inventories for uri in one.templates),
+        tuple(name for one in inventories for name in one.prompts),
+    )
+
+
 def unknown_references(rules: Rules, there: Inventory, place: Place) -> Iterator[ConfigurationError]:
     """Yield an error for each name, effect and argument in ``rules`` that no entry of the server has."""
     for rule in rules.here():
@@ -116,7 +136,13 @@ def _unmatched(rule: Rule, there: Inventory, place: Place) -> Iterator[Configura
         "resources": [*there.resources, *map(uris_of, there.templates), f"{SCHEME}*"],
         "prompts": there.prompts,
     }
-    for key, names in rule.named.items():
+    return unmatched(rule, existing, place)
+
+
+def unmatched(rule: Rule, existing: Mapping[str, Collection[str]], place: Place) -> Iterator[ConfigurationError]:
+    """Yield an error for each pattern of the rule that matches none of the ``existing`` names of its kind."""
+    for key in existing:
+        names = rule.named[key]
         for pattern in names.patterns if names else ():
             if pattern != "*" and not any(globs([pattern]).meet(name) for name in existing[key]):
                 at = place(("rules", rule.number, key))

@@ -118,7 +118,8 @@ class Rule(Value, frozen=True):
     """Conditions that all have to hold, and the verdict that follows. ``None`` and an empty set of scopes hold for all.
 
     A rule that names neither ``tools`` nor ``resources`` nor ``prompts`` is for all three; one that has an ``effect``
-    or ``arguments``, for tools. ``number`` is its place in the order, from 0.
+    or ``arguments``, for tools. ``number`` is its place in the order, from 0. One with a ``view`` is for those views of
+    a gateway alone.
     """
 
     then: Then
@@ -129,10 +130,15 @@ class Rule(Value, frozen=True):
     prompts: Globs | None = None
     effect: frozenset[Effect] | None = None
     server: Globs | None = None
+    view: Globs | None = None
     principal: Globs | None = None
     scopes: frozenset[str] = frozenset()
     arguments: Schema | None = None
     reason: str = ""
+
+    def is_for_view(self, view: str) -> bool:
+        """Return whether the rule holds in this view of a gateway; ``""`` outside of any view."""
+        return self.view is None or (view != "" and self.view.match(view))
 
     @property
     def named(self) -> Mapping[str, Globs | None]:
@@ -218,11 +224,13 @@ _REMEMBERED = 4096
 
 
 class Rules(Value, frozen=True):
-    """Rules in their order, for the server that is called ``server``. ``local_scopes``: the scopes of local callers."""
+    """Rules in their order, for the server that is called ``server``, and for its ``view`` if it is one of a gateway.
+    ``local_scopes``: the scopes of local callers."""
 
     rules: tuple[Rule, ...]
     server: str = ""
     local_scopes: LocalScopes = field(default_factory=dict[str, frozenset[str]])
+    view: str = ""
     _about: dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]] = field(
         default_factory=dict[tuple[type[Any], str, str, str], tuple[RuleStep, ...]]
     )
@@ -231,15 +239,24 @@ class Rules(Value, frozen=True):
         """Whether the rules are the same; the steps that were found for some tools do not count."""
         if not isinstance(other, Rules):
             return NotImplemented
-        return (self.rules, self.server, self.local_scopes) == (other.rules, other.server, other.local_scopes)
+        return (self.rules, self.server, self.local_scopes, self.view) == (
+            other.rules,
+            other.server,
+            other.local_scopes,
+            other.view,
+        )
 
     def on(self, server: str) -> Rules:
         """Return the rules as they hold on that server: rules for other servers do not apply."""
-        return Rules(self.rules, server, self.local_scopes)
+        return Rules(self.rules, server, self.local_scopes, self.view)
 
     def here(self, server: str = "") -> Iterable[Rule]:
-        """Return the rules for this server, or for ``server``, on which a host has a tool."""
-        return (rule for rule in self.rules if rule.server is None or rule.server.match(server or self.server))
+        """Return the rules for this view of this server, or of ``server``, on which a host has a tool."""
+        return (
+            rule
+            for rule in self.rules
+            if rule.is_for_view(self.view) and (rule.server is None or rule.server.match(server or self.server))
+        )
 
     def decide(self, subject: Subject, context: RequestContext, arguments: Mapping[str, Any] | None) -> Verdict:
         """Return the verdict for this caller. A subject that could not be allowed is hidden, unless there is a reason
@@ -324,7 +341,8 @@ class Rules(Value, frozen=True):
         decided: frozenset[str] = frozenset()
         for rule in self.rules:
             elsewhere = rule.server is not None and not rule.server.match(_server(subject) or self.server)
-            stop = "server" if elsewhere else rule.stop_at(subject)
+            stop = "server" if elsewhere else "" if rule.is_for_view(self.view) else "view"
+            stop = stop or rule.stop_at(subject)
             if stop in ("", OPEN):
                 stop = rule.stop(principal, arguments, self.local_scopes) or stop
             names = rule.names_of(subject) if isinstance(subject, Tool) else every

@@ -1,0 +1,110 @@
+"""A view of a gateway as a server: its own pipeline, endpoint and seals, in the lifespan of the gateway."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tooltrue.app import Server
+from tooltrue.gateway.view_callers import ViewCallers, auth_of_view
+from tooltrue.gateway.views import ViewSettings
+from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.protocol.types import replaced
+from tooltrue.server.identity import Authenticate, methods_of
+from tooltrue.state.facts import Facts
+from tooltrue.state.log import Log
+from tooltrue.state.prefixed import PrefixedFacts
+from tooltrue.tools.toolset import Provider
+from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
+
+if TYPE_CHECKING:  # the gateway makes its views
+    from tooltrue.server.auth_settings import AuthSettings
+    from tooltrue.server.lifespan import ServerLifespan
+
+__all__ = ["GatewayView"]
+
+
+class GatewayView(Server):
+    """The server of one view of ``gateway``.
+
+    It is a server of its own in all that a client carries or a person agrees to: sessions, cursors, states of questions
+    and approvals hold in this view alone, and its calls are counted and recorded under its name. The servers behind it,
+    the audit log and the metrics are those of the gateway.
+    """
+
+    def __init__(self, gateway: Server, view: ViewSettings, provider: Provider, **settings: Any) -> None:
+        self.view = view
+        self._gateway = gateway
+        self._realm = f"view {view.name}"
+        if (facts := settings.get("facts")) is not None:
+            settings["facts"] = self._own_facts(facts)
+        super().__init__(view.name, toolsets=[provider], **settings)
+
+    def _own_facts(self, facts: Facts) -> Facts:
+        return PrefixedFacts(facts, f"view {self.view.name}:")
+
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
+    ) -> None:
+        super().share(keys=keys, facts=self._own_facts(facts), workers=workers)
+
+    # --- of the gateway -----------------------------------------------------------------------------------------------
+
+    @property
+    def lifespans(self) -> Sequence[ServerLifespan]:
+        return self._gateway.lifespans
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncGenerator[None]:
+        """That of the gateway, with all of its views."""
+        async with self._gateway.serving():
+            yield
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Context in which calls are recorded and approved; that of the gateway is around it."""
+        async with self._assembly.recorder.open(), self._assembly.tickets:
+            yield
+
+    def _new_recorder(self) -> Recorder:
+        """A recorder of this view's calls that writes to the log of the gateway."""
+        audit, instance = self.settings.audit, self.settings.which or self.name
+        if audit.is_kept:
+            audit = replaced(audit, to=_LogOfGateway(self._gateway), seal="")
+        return Recorder(audit, instance)
+
+    # --- over HTTP ----------------------------------------------------------------------------------------------------
+
+    @property
+    def auth_settings(self) -> AuthSettings:
+        return auth_of_view(self._gateway.auth_settings, self.view)
+
+    def authenticator(self) -> Authenticate | None:
+        authenticate = super().authenticator()
+        if self.view.principals is None and not self.view.scopes:
+            return authenticate
+        return ViewCallers(self.view, methods_of(authenticate), lambda: self.settings.local_scopes)
+
+    def endpoint(self, access: AllowedHosts) -> tuple[HttpApp, Mapping[str, Page]]:
+        """The endpoint of this view as an application, and the pages of its metadata."""
+        endpoint = self._assembly.protocol.http(self.authenticator())
+        served, path = self._assembly.served, self.view.path
+        app = HttpApp(endpoint, access, path=path, once=endpoint.once, signals=False, language=served.language)
+        pages = {place: page for place, page in endpoint.pages.items() if self.view.is_default or place.endswith(path)}
+        return app, pages
+
+
+class _LogOfGateway:
+    """The audit log of a gateway, which is open for longer than any view records."""
+
+    def __init__(self, gateway: Server) -> None:
+        self._gateway = gateway
+
+    async def __aenter__(self) -> Log:
+        return self._gateway.audit_log
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
