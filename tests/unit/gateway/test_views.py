@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from typing_extensions import TypedDict
 
-from tooltrue import Client, Server
-from tooltrue.client.config import ServerConfig
-from tooltrue.errors import RpcError
+from tooltrue import Client, Context, Form, Principal, Server
+from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.client.relayed import InputRequested, RelayedRequest
+from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol import modern, versions
+from tooltrue.server.auth_settings import AuthSettings
+from tooltrue.server.wording import INVALID_REQUEST_STATE
 from tooltrue.state.log import MemoryLog
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.http_server import RESERVED
 
 T = TypeVar("T")
 
@@ -73,10 +80,13 @@ def code() -> Server:
     return server
 
 
-def gateway(operator: str = TWO_VIEWS, **settings: Any) -> Gateway:
-    servers = {one.name: ServerConfig(one.name, one.name, target=one, hints=True) for one in (wiki(), code())}
+def configs() -> list[ServerConfig]:
+    return [ServerConfig(one.name, one.name, target=one, hints=True) for one in (wiki(), code())]
+
+
+def gateway(operator: str = TWO_VIEWS, config: HostConfig | None = None, **settings: Any) -> Gateway:
     return Gateway(
-        servers,
+        config or {one.label: one for one in configs()},
         operator=read_operator_config("tooltrue.toml", operator),
         **{"confirm": Confirm.never(), "audit": MemoryLog(), **settings},
     )
@@ -263,3 +273,145 @@ def test_a_session_of_one_view_is_unknown_in_another() -> None:
 
     assert served(use) == [200, 404]
     assert served(use, gateway(keys=[b"k" * 32])) == [200, 404]
+
+
+# --- questions --------------------------------------------------------------------------------------------------------
+
+
+class Name(TypedDict):
+    name: str
+
+
+def asking() -> Server:
+    server = Server("asking", confirm=Confirm.never())
+
+    @server.tool(effect="read")
+    def greet(context: Context) -> str:
+        name = context.ask(Form("Your name?", Name))
+        return "nobody" if name.value is None else f"Hello {name.value['name']}"
+
+    return server
+
+
+@pytest.mark.parametrize("of_server", ["2026-07-28", "2025-11-25"])
+def test_a_question_of_one_view_is_not_answered_in_another(of_server: str) -> None:
+    """The state names an operation that is held, or is that of a stateless server."""
+    one = ServerConfig("up", "up", target=asking(), revision=of_server, hints=True)
+    operator = read_operator_config("tooltrue.toml", "[views.a]\n[views.b]\n")
+    made = Gateway({"up": one}, operator=operator, confirm=Confirm.never(), keys=[b"k" * 32], audit=False)
+    capabilities = {"elicitation": {"form": {}}}
+
+    async def run() -> tuple[str, str]:
+        async with Client(made.view("a")) as asked, Client(made.view("b")) as other:
+            with pytest.raises(InputRequested) as question:
+                await asked.relaying(RelayedRequest(capabilities)).call_tool("up_greet")
+            (key,) = question.value.requests or {}
+            answer = {key: {"action": "accept", "content": {"name": "Ada"}}}
+            again = RelayedRequest(capabilities, answer, question.value.state)
+            with pytest.raises(RpcError) as refused:
+                await other.relaying(again).call_tool("up_greet")
+            return str(refused.value)[-len("[TT1030]") :], (await asked.relaying(again).call_tool("up_greet")).text
+
+    assert asyncio.run(run()) == (f"[{INVALID_REQUEST_STATE}]", "Hello Ada")
+
+
+# --- callers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_is_for_its_callers() -> None:
+    callers = {"ann": Principal("ann"), "bob": Principal("bob", frozenset({"write"}))}
+    views = '[views.ann]\nprincipals = "a*"\n[views.writers]\nscopes = "write"\n'
+
+    def authenticate(carrier: Carrier) -> Principal | None:
+        return callers.get((carrier.headers or {}).get("authorization", ""))
+
+    async def use(app: Any) -> list[tuple[int, str]]:
+        async def status(path: str, caller: str) -> tuple[int, str]:
+            headers = {"authorization": caller, "mcp_method": "tools/list", **MODERN}
+            status, got, _ = await post(app, path, "tools/list", stateless(), **headers)
+            return status, got.get("www-authenticate", "").partition(",")[0]
+
+        return [await status(f"/{view}/mcp", caller) for view in ("ann", "writers") for caller in ("ann", "bob", "")]
+
+    assert served(use, gateway(views, authenticate=authenticate)) == [
+        (200, ""),
+        (403, ""),
+        (401, "Bearer"),
+        (403, 'Bearer error="insufficient_scope"'),
+        (200, ""),
+        (401, "Bearer"),
+    ]
+
+
+def test_a_view_has_a_resource_of_its_own() -> None:
+    table = {"oauth": {"resource": "https://tools.example/in/mcp", "scopes": ["use"]}}
+    views = '[views.docs]\nscopes = ["read"]\n[views.dev]\ndefault = true\n'
+    made = gateway(views)
+    made.use_auth(AuthSettings(table))
+    settings = [made.view(name).auth_settings.table["oauth"] for name in ("docs", "dev")]
+    assert settings == [
+        {"resource": "https://tools.example/in/docs/mcp", "scopes": ["read", "use"]},
+        {"resource": "https://tools.example/in/mcp", "scopes": ["use"]},
+    ]
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[views.docs]\ntool = 1\n", "tooltrue.toml:2"),
+        *((f'[views."{name}"]\n', "tooltrue.toml:1") for name in (*RESERVED, "MCP", "a/b", "ä", "")),
+        ('[views.docs]\nservers = ["wiki", "cod"]\n', "tooltrue.toml:2"),
+        ('[views.docs]\nnames = { wiki_read = "no name" }\n', "tooltrue.toml:2"),
+        ('[views.docs]\nnames = { wiki_read = "x", wiki_find = "x" }\n', "tooltrue.toml:2"),
+        ("[views.a]\ndefault = true\n[views.b]\ndefault = true\n", "tooltrue.toml:4"),
+        ('[views.a]\n[[rules]]\nthen = "allow"\nview = "b"\n', "tooltrue.toml:4"),
+        ('[[rules]]\nthen = "allow"\nview = "*"\n', "tooltrue.toml:3"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as mistake:
+        gateway(text)
+    assert str(mistake.value).startswith(f"{told}: ")
+
+
+KNOWN = [
+    ('[views.docs]\nservers = "wiki"\ntools = "code_*"\n', "TT4783", 1),
+    ('[views.docs]\n[views.docs.names]\nwiki_reed = "read"\n', "TT4784", 3),
+    ('[views.docs]\n[views.docs.descriptions]\nwiki_reed = "Read."\n', "TT4784", 3),
+    ('[views.docs]\ntools = ["wiki_read", "wiki_reed"]\n', "TT4784", 2),
+    ('[views.docs]\nnames = { wiki_read = "wiki_find" }\n', "TT4786", 2),
+    ('[views.docs]\nservers = "wiki"\n[[rules]]\nthen = "allow"\ntools = "code_run"\nview = "docs"\n', "TT4304", 5),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "line"), KNOWN)
+def test_names_that_no_tool_has_are_told_before_anything_starts_where_pins_know_the_tools(
+    text: str, code: str, line: int, tmp_path: Path
+) -> None:
+    before = HostConfig(str(tmp_path / "servers.json"), tmp_path, tuple(configs()))
+    in_view("dev", shown, gateway(config=before))
+    with pytest.raises(ConfigurationError) as mistake:
+        asyncio.run(gateway(text, config=before).check_rules())
+    assert (mistake.value.code, str(mistake.value).partition(" ")[0]) == (code, f"tooltrue.toml:{line}:")
+
+
+@pytest.mark.parametrize(("text", "code", "line"), KNOWN)
+def test_names_that_no_tool_has_are_told_in_the_log_otherwise(
+    text: str, code: str, line: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_view("docs", shown, gateway(text))
+    assert f"tooltrue.toml:{line}:" in caplog.text
+
+
+def test_a_view_is_chosen_on_stdio() -> None:
+    made = gateway()
+    assert (made.view(None).name, made.view("docs").name) == ("dev", "docs")
+    with pytest.raises(ConfigurationError, match="docs"):
+        made.view("doc")
+    with pytest.raises(ConfigurationError, match="--view NAME"):
+        gateway("[views.docs]\n").view(None)
+    without = Gateway({"wiki": wiki()})
+    assert without.view(None) is without

@@ -56,6 +56,16 @@ def upstream(ran: list[str]) -> Server:
 
 
 @asynccontextmanager
+async def served_worker(facts: Facts) -> AsyncGenerator[Client]:
+    """A worker as the command line serves it, with ``--no-confirm``: it gets the shared facts after it was made."""
+    one = ServerConfig("up", "up", target=upstream([]), revision="2025-11-25", hints=True)
+    gateway = Gateway({"up": one}).with_guard(confirm=Confirm.never())
+    gateway.share(keys=[KEY], facts=facts)
+    async with Client(gateway, revision="2026-07-28") as client:
+        yield client
+
+
+@asynccontextmanager
 async def worker(facts: Facts, ran: list[str]) -> AsyncGenerator[Client]:
     """A worker of a gateway before a session-based server, and a client of it."""
     one = ServerConfig("up", "up", target=upstream(ran), revision="2025-11-25", hints=True)
@@ -101,6 +111,16 @@ def test_a_call_goes_on_where_it_is_held() -> None:
     result, first_ran, second_ran = at_two(use)
     assert result == ("Hello Ada", [(1, 2, "asked")])
     assert (first_ran, second_ran) == (["greet"], [])
+
+
+def test_workers_of_the_command_line_find_the_operations_of_each_other() -> None:
+    async def run() -> str:
+        facts = MemoryFacts()
+        async with served_worker(facts) as first, served_worker(facts) as second:
+            question = await asked(first, lambda client: client.call_tool("up_greet"))
+            return (await answered(second, question, ADA).call_tool("up_greet")).text
+
+    assert asyncio.run(run()) == "Hello Ada"
 
 
 def test_a_prompt_and_a_resource_go_on_as_well() -> None:

@@ -229,10 +229,12 @@ class Gateway(Server):
 
     async def _problems(self, operator: OperatorConfig) -> list[ConfigurationError]:
         """References to names that the servers which run do not have."""
-        running = {status.name for status in self.host.servers if status.state == "ready"}
-        known = {status.name: () if status.name in running else None for status in self.host.servers}
-        for row in self.host.rows:
-            known[row.server] = (*(known[row.server] or ()), row.alias)
+        known = {
+            status.name: [row.alias for row in self.host.rows if row.server == status.name]
+            if status.state == "ready"
+            else None
+            for status in self.host.servers
+        }
         problems = [problem for view in self.views.values() for problem in view_problems(operator, view.view, known)]
         served: Mapping[str, Server] = self.views or {"": self}
         inventories = {name: await server.inventory() for name, server in served.items()}

@@ -91,6 +91,7 @@ class GatewayView(Server):
         """The endpoint of this view as an application, and the pages of its metadata."""
         endpoint = self._assembly.protocol.http(self.authenticator())
         served, path = self._assembly.served, self.view.path
+        self._guard.meter.gauges["tooltrue_listeners"] = lambda: served.hub.listening
         app = HttpApp(endpoint, access, path=path, once=endpoint.once, signals=False, language=served.language)
         pages = {place: page for place, page in endpoint.pages.items() if self.view.is_default or place.endswith(path)}
         return app, pages

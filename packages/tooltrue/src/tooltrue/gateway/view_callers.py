@@ -54,7 +54,8 @@ def auth_of_view(settings: AuthSettings, view: ViewSettings) -> AuthSettings:
     if "oauth" not in settings.table:
         return settings
     oauth: Mapping[str, Any] = settings.table["oauth"]
-    parts = urlsplit(oauth["resource"])
+    resource: str = oauth["resource"]
+    parts = urlsplit(resource)
     path = parts.path.rstrip("/").removesuffix("/mcp") + view.path
     scopes = sorted({*oauth.get("scopes", ()), *view.scopes})
     changes = {"resource": urlunsplit(parts._replace(path=path)), **({"scopes": scopes} if scopes else {})}
