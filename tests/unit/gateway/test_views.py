@@ -16,12 +16,15 @@ from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.settings import read_servers
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol import modern, versions
 from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.wording import INVALID_REQUEST_STATE
 from tooltrue.state.log import MemoryLog
+from tooltrue.state.places import sqlite_url
+from tooltrue.state.urls import open_log
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.http_server import RESERVED
 
@@ -172,6 +175,23 @@ def test_records_and_metrics_name_the_view() -> None:
     assert records == [("docs", "read", "wiki"), ("dev", "code_run", "code")]
     samples = made.settings.meter.figures()["tooltrue_operations_total"]
     assert {(one.labels["view"], one.labels["name"]) for one in samples} == {("docs", "read"), ("dev", "code_run")}
+
+
+def test_all_views_write_to_the_log_of_the_gateway(tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "audit.db")
+
+    async def use(app: Any) -> None:
+        for path, name, arguments in (("/docs/mcp", "read", {"page": "a"}), ("/mcp", "code_run", {})):
+            headers = {"mcp_method": "tools/call", "mcp_name": name, **MODERN}
+            params = stateless(name=name, arguments=arguments)
+            assert (await post(app, path, "tools/call", params, **headers))[0] == 200
+
+    async def records() -> list[tuple[str, str]]:
+        async with open_log(url) as log:
+            return [(entry.record["instance"].partition(" ")[0], entry.record["subject"]) for entry in await log.read()]
+
+    served(use, gateway(audit=url))
+    assert asyncio.run(records()) == [("docs", "read"), ("dev", "code_run")]
 
 
 # --- on HTTP ----------------------------------------------------------------------------------------------------------
@@ -404,6 +424,21 @@ def test_names_that_no_tool_has_are_told_in_the_log_otherwise(
 ) -> None:
     in_view("docs", shown, gateway(text))
     assert f"tooltrue.toml:{line}:" in caplog.text
+
+
+def test_two_servers_of_one_label_are_told_with_the_line_of_the_second(tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text('{"mcpServers": {\n"a": {"url": "http://a.example"},\n"a": {"url": "http://b.example"}}}')
+    with pytest.raises(ConfigurationError, match=r"servers\.json:3: the key 'a'"):
+        read_servers(str(file))
+    file.write_text('{"mcpServers": {"a": {"url": "http://a.example"}, "b": {"url": "http://a.example"}}}')
+    assert [one.label for one in read_servers(str(file)).servers] == ["a", "b"]
+
+
+def test_the_callers_of_a_view_search_where_it_says_so() -> None:
+    made = gateway('[views.few]\nservers = "code"\nsearch = true\n[views.all]\n')
+    assert {"search_tools", "call_tool"} <= in_view("few", shown, made)["tools"].keys()
+    assert "search_tools" not in in_view("all", shown, gateway("[views.all]\n"))["tools"]
 
 
 def test_a_view_is_chosen_on_stdio() -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 
 from tooltrue.errors import StateError
 from tooltrue.state.facts import Callback, Facts, MemoryFacts, admit
+from tooltrue.state.prefixed import PrefixedFacts
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.testing.state import LIMIT, StoppedClock, check_facts
 
@@ -27,6 +28,40 @@ def test_sqlite_keeps_the_contract(tmp_path: Path) -> None:
     clock = StoppedClock()
     paths = (tmp_path / f"{number}.db" for number in range(100))
     asyncio.run(check_facts(lambda: SqliteFacts(next(paths), clock=clock), clock.elapse))
+
+
+def test_a_part_keeps_the_contract() -> None:
+    clock = StoppedClock()
+
+    @asynccontextmanager
+    async def part() -> AsyncGenerator[Facts]:
+        async with MemoryFacts(clock) as whole:
+            yield PrefixedFacts(whole, "part:")
+
+    asyncio.run(check_facts(part, clock.elapse))
+
+
+def test_two_parts_of_one_store_have_nothing_in_common() -> None:
+    async def scenario() -> list[object]:
+        whole = MemoryFacts()
+        one, other = PrefixedFacts(whole, "one:"), PrefixedFacts(whole, "other:")
+        events: list[bytes] = []
+        await other.subscribe("a", events.append)
+        await one.put("a", b"1", 60)
+        await one.take("a", per_second=0.01, burst=1)
+        await one.publish("a", b"1")
+        await asyncio.sleep(0)
+        return [
+            await other.get("a"),
+            await other.remove("a"),
+            await other.replace("a", b"1", b"2", 60),
+            await other.put_if_absent("a", b"3", 60),
+            await other.take("a", per_second=0.01, burst=1),
+            events,
+            await one.get("a"),
+        ]
+
+    assert asyncio.run(scenario()) == [None, None, False, True, 0.0, [], b"1"]
 
 
 def test_two_stores_on_one_file_keep_the_contract(tmp_path: Path) -> None:

@@ -820,10 +820,10 @@ class Server:
         override the operator's file. ``origin`` names their source in :meth:`guard`."""
         other = copy.copy(self)
         other._built = None
-        other.override(origin, settings)
+        other._override(origin, settings)
         return other
 
-    def override(self, origin: str, settings: Mapping[str, Any]) -> None:
+    def _override(self, origin: str, settings: Mapping[str, Any]) -> None:
         """Override settings of this server, as :meth:`with_guard` does for another, before the first use."""
         before = self._deployment.override
 

@@ -10,9 +10,9 @@ from tooltrue.cli import http_options
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import unconfirmed
 from tooltrue.cli.usage import Verb
-from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.settings import read_servers
 from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
 from tooltrue.policy.config import read_operator_config
 from tooltrue.protocol.types import Value
@@ -30,7 +30,7 @@ class _GatewaySpec(Value, frozen=True):
 
     def load(self) -> Gateway:
         operator = None if self.config is None else read_operator_config(self.config)
-        gateway = Gateway(read_config(self.file), operator=operator, is_for_one=self.is_for_one)
+        gateway = Gateway(read_servers(self.file), operator=operator, is_for_one=self.is_for_one)
         if not self.confirm:
             unconfirmed(gateway)
         return gateway
@@ -54,7 +54,7 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     """
     settings, log_format = http_options.http_settings(options), options["log_format"]
     spec = _GatewaySpec(file, config, not options["no_confirm"], settings is None)
-    for note in read_config(file).notes:
+    for note in read_servers(file).notes:
         tell(note.say(), fg="yellow", err=True)
     if settings is not None:
         if view is not None:

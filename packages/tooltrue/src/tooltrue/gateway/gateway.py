@@ -111,12 +111,15 @@ class Gateway(Server):
             search=search,
             **settings,
         )
+        self._own_names = search.names
         self.views = {view.name: self._view(view, version, {**settings, "search": search}) for view in views}
         if operator is not None:
             self.configure(operator)
 
     def _view(self, view: ViewSettings, version: str, settings: Mapping[str, Any]) -> GatewayView:
         catalogue = self.host.catalogue.selected(view.selection)
+        if view.searches:
+            settings = {**settings, "search": replaced(settings["search"], always=True)}
         server = GatewayView(
             self,
             view,
@@ -165,9 +168,9 @@ class Gateway(Server):
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """This very gateway with other settings, before its first use: it has one host, and its lifespan is its own."""
-        self.override(origin, settings)
+        self._override(origin, settings)
         for view in self.views.values():
-            view.override(origin, settings)
+            view._override(origin, settings)
         return self
 
     @property
@@ -221,7 +224,7 @@ class Gateway(Server):
         """Check the names that the pins know. Other names are known once the servers run: then there is a warning."""
         if self._operator is not None:
             views = [view.view for view in self.views.values()]
-            check_known_names(self._operator, views, self.host.pinned_tools())
+            check_known_names(self._operator, views, self.host.pinned_tools(), self._own_names)
 
     async def _report_rules(self) -> None:
         for problem in [] if self._operator is None else await self._problems(self._operator):

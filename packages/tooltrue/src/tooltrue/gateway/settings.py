@@ -4,19 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from tooltrue.client.config import HostConfig
+from tooltrue.client.config import HostConfig, read_config
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.held_operations import MOST_HELD
-from tooltrue.gateway.wording import GATEWAY_SERVER_UNKNOWN
+from tooltrue.gateway.wording import GATEWAY_KEY_TWICE, GATEWAY_SERVER_UNKNOWN
+from tooltrue.host.client_files.json_edit import EditRefused, parse
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
 from tooltrue.tools.search.searchable import ToolSearch
 
-__all__ = ["bounds_of", "has_pins", "question_limits_of", "tool_search_of", "with_settings"]
+__all__ = ["bounds_of", "has_pins", "question_limits_of", "read_servers", "tool_search_of", "with_settings"]
+
+
+def read_servers(file: str) -> HostConfig:
+    """Read the file of the servers. Raises ``ConfigurationError``, for two servers of one label with the line of the
+    second."""
+    try:
+        return read_config(file)
+    except ConfigurationError as error:
+        raise _key_twice(file) or error from None
+
+
+def _key_twice(file: str) -> ConfigurationError | None:
+    """The error for a key that stands twice in one object of a JSON file."""
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig")
+        parse(text)
+    except EditRefused as refused:
+        if refused.at is not None:
+            place = f"{file}:{text.count(chr(10), 0, refused.at) + 1}"
+            return ConfigurationError.of(GATEWAY_KEY_TWICE, place=place, problem=refused.problem)
+    except (OSError, UnicodeDecodeError):
+        pass
+    return None
 
 
 def bounds_of(operator: OperatorConfig | None) -> ConnectionBounds:

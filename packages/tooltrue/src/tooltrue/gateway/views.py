@@ -42,14 +42,15 @@ KnownTools = Mapping[str, Collection[str] | None]
 
 class ViewSettings(Value, frozen=True):
     """One view. ``instructions`` replace those of its servers. ``principals`` and ``scopes`` are those of its callers
-    over HTTP; a caller needs all of the scopes. ``is_default``: it is served at ``/mcp``, and on stdio without a
-    name."""
+    over HTTP; a caller needs all of the scopes. With ``searches``, callers search for tools. ``is_default``: it is
+    served at ``/mcp``, and on stdio without a name."""
 
     name: str
     selection: Selection
     instructions: str | None = None
     principals: Globs | None = None
     scopes: frozenset[str] = frozenset()
+    searches: bool = False
     is_default: bool = False
 
     @property
@@ -110,6 +111,7 @@ def _view(
         table.get("instructions"),
         _globs(table, "principals"),
         frozenset([scopes] if isinstance(scopes, str) else scopes),
+        table.get("search", False),
         table.get("default", False),
     )
 
@@ -130,9 +132,11 @@ def _check_rules(operator: OperatorConfig, names: Sequence[str]) -> None:
 # --- as far as the tools are known ------------------------------------------------------------------------------------
 
 
-def check_known_names(operator: OperatorConfig, views: Sequence[ViewSettings], known: KnownTools) -> None:
+def check_known_names(
+    operator: OperatorConfig, views: Sequence[ViewSettings], known: KnownTools, own: Collection[str]
+) -> None:
     """Raise ``ConfigurationError`` for the first view or rule that refers to no tool, of those whose servers are all
-    known."""
+    known. ``own`` are the names of the gateway's own tools."""
     for view in views:
         for problem in view_problems(operator, view, known):
             raise problem
@@ -140,7 +144,7 @@ def check_known_names(operator: OperatorConfig, views: Sequence[ViewSettings], k
         concerned = [view for view in views if rule.is_for_view(view.name)] if views else [_EVERYTHING]
         if all(view.is_known(known) for view in concerned):
             names = [view.selection.called(name) for view in concerned for name in view.tools_of(known)]
-            for problem in unmatched(rule, {"tools": names}, operator.place):
+            for problem in unmatched(rule, {"tools": [*names, *own]}, operator.place):
                 raise problem
 
 

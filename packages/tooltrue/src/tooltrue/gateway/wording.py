@@ -112,3 +112,8 @@ VIEW_OPTION_FOR_STDIO: Final = message(
     "Over HTTP every view has its own path, so --view is for stdio alone.",
     "通过 HTTP 时每个视图都有自己的路径，因此 --view 仅用于 stdio。",
 )
+GATEWAY_KEY_TWICE: Final = message(
+    "TT4793",
+    "{place}: {problem}; keep one of the two.",
+    "{place}：{problem}；请只保留其中一个。",
+)

@@ -196,6 +196,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
             "instructions": {"type": "string"},
             "principals": _NAMES,
             "scopes": _NAMES,
+            "search": _FLAG,
             "default": _FLAG,
         },
         _gateway_settings,

@@ -28,11 +28,13 @@ _MARK: Final = "\ufeff"
 
 
 class EditRefused(Exception):
-    """The text cannot be edited. ``problem`` is a clause that says why."""
+    """The text cannot be edited. ``problem`` is a clause that says why, and ``at`` the place of a key that stands
+    twice."""
 
-    def __init__(self, problem: Worded) -> None:
+    def __init__(self, problem: Worded, at: int | None = None) -> None:
         super().__init__(problem)
         self.problem = problem
+        self.at = at
 
 
 @dataclass(slots=True)
@@ -160,7 +162,7 @@ class _Reader:
                 raise self.unexpected()
             key, start = _text_of(self.token), self.at
             if key in keys:
-                raise EditRefused(Worded(REASON_KEY_TWICE, {"key": key[:80]}))
+                raise EditRefused(Worded(REASON_KEY_TWICE, {"key": key[:80]}), start)
             keys.add(key)
             self.advance()
             if not self.is_sign(":"):
