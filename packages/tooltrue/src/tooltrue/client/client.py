@@ -287,8 +287,8 @@ class Client:
         total: float | None,
         progress: Progress | None,
     ) -> Coroutine[Any, Any, dict[str, Json]]:
-        era = self._connection.settled()
-        headers = self._known_tools.headers(params["name"], arguments) if era.mirrors_parameters else None
+        era, others = self._connection.settled(), self._headers_of_caller
+        headers = self._known_tools.headers(params["name"], arguments, others) if era.mirrors_parameters else None
         return self._connection.request(
             "tools/call",
             params,
@@ -298,6 +298,10 @@ class Client:
             headers=headers,
             relayed=self._relayed,
         )
+
+    @property
+    def _headers_of_caller(self) -> Mapping[str, str]:
+        return {} if self._relayed is None else self._relayed.headers
 
     # --- resources and prompts ---------------------------------------------------------------------------------------
 
@@ -322,7 +326,9 @@ class Client:
 
     async def read_resource(self, uri: str) -> list[TextResource | BlobResource]:
         """Read the contents of ``uri``. Raises ``InvalidParams`` if there is no such resource."""
-        result = await self._connection.request("resources/read", {"uri": uri}, relayed=self._relayed)
+        result = await self._connection.request(
+            "resources/read", {"uri": uri}, headers=self._headers_of_caller, relayed=self._relayed
+        )
         return contents_of(result)
 
     async def subscribe(self, uri: str, updated: Updated) -> None:
@@ -341,7 +347,9 @@ class Client:
         there is no such prompt, or its arguments are wrong.
         """
         params = {"name": name, "arguments": {**(arguments or {}), **more}}
-        result = await self._connection.request("prompts/get", params, relayed=self._relayed)
+        result = await self._connection.request(
+            "prompts/get", params, headers=self._headers_of_caller, relayed=self._relayed
+        )
         return prompt_of(result)
 
     async def complete(

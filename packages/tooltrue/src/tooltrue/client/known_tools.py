@@ -10,13 +10,15 @@ from tooltrue.client.call_results import Result
 from tooltrue.client.wording import REASON_NO_STRUCTURED_CONTENT, RESULT_VIOLATES_OUTPUT_SCHEMA
 from tooltrue.errors import DefinitionError, InvalidResult, SchemaError
 from tooltrue.jsonrpc.messages import Json
-from tooltrue.protocol.headers import Mirrors, find_mirrors, param_headers
+from tooltrue.protocol.headers import PARAM_PREFIX, Mirrors, find_mirrors, param_headers
 from tooltrue.protocol.types import UNSET, ToolDefinition
 from tooltrue.wording import Phrase, Worded
 
 __all__ = ["KnownTools", "mirrors_of"]
 
 _log = logging.getLogger("tooltrue")
+
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 def mirrors_of(tool: ToolDefinition) -> Mirrors | None:
@@ -52,10 +54,16 @@ class KnownTools:
         self._outputs.clear()
         self._schemas.clear()
 
-    def headers(self, name: str, arguments: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers that repeat arguments of a call."""
+    def headers(
+        self, name: str, arguments: Mapping[str, Json], others: Mapping[str, str] = _NO_HEADERS
+    ) -> Mapping[str, str]:
+        """Return the headers that repeat arguments of a call, and those of ``others`` that repeat none."""
         mirrors = self._mirrors.get(name)
-        return {} if mirrors is None else param_headers(mirrors, arguments)
+        if mirrors is None:
+            return others
+        known = {PARAM_PREFIX + suffix.lower() for suffix, _, _ in mirrors}
+        unknown = {header: value for header, value in others.items() if header not in known}
+        return {**unknown, **param_headers(mirrors, arguments)}
 
     def check(self, name: str, result: Result[Any]) -> None:
         """Raise ``InvalidResult``, which carries the result, if its tool's output schema does not allow it."""

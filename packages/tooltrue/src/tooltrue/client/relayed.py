@@ -20,13 +20,15 @@ __all__ = ["InputRequested", "RelayedRequest", "input_requested"]
 @dataclass(frozen=True, slots=True)
 class RelayedRequest:
     """The client for which a request is made. A stateless server learns its ``capabilities``, and gets ``responses``
-    and ``state``, its answers to the questions of the round before (2026-07-28, basic/patterns/mrtr). A session-based
-    server has learned of capabilities when the session began.
+    and ``state``, its answers to the questions of the round before (2026-07-28, basic/patterns/mrtr), and over HTTP the
+    ``headers`` of that client, ``Mcp-Param-*``, that mirror no argument this client knows of (2026-07-28,
+    basic/transports/streamable-http). A session-based server has learned of capabilities when the session began.
     """
 
     capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
     responses: Mapping[str, Json] | None = None
     state: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def members(self) -> dict[str, Json]:

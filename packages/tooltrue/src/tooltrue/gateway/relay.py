@@ -21,6 +21,7 @@ from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import versions
 from tooltrue.protocol.characters import cleaned
+from tooltrue.protocol.headers import params_of
 from tooltrue.protocol.types import (
     Completion,
     InputRequiredResult,
@@ -159,7 +160,9 @@ async def _stateless(
     own = None if rounds is None else rounds.own
     state = own.removeprefix(_STATE) if own is not None and own.startswith(_STATE) else None
     responses = rounds.responses if rounds is not None and rounds.responses else None
-    relayed = RelayedRequest(operation.context.capabilities, responses, state)
+    carried = operation.context.carried
+    headers = {} if carried is None else params_of(carried)
+    relayed = RelayedRequest(operation.context.capabilities, responses, state, headers)
     try:
         return await send(one.relaying(relayed), operation)
     except MissingCapability as error:

@@ -46,6 +46,7 @@ __all__ = [
     "encode_value",
     "find_mirrors",
     "param_headers",
+    "params_of",
     "request_headers",
 ]
 
@@ -236,6 +237,11 @@ def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, 
         if value is not None:
             headers[PARAM_PREFIX + suffix.lower()] = encode_value(_header_text(value))
     return headers
+
+
+def params_of(headers: Mapping[str, str]) -> dict[str, str]:
+    """The ``Mcp-Param-*`` headers among those of a request."""
+    return {name: value for name, value in headers.items() if name.startswith(PARAM_PREFIX)}
 
 
 def check_params(headers: Mapping[str, str], mirrors: Mirrors, arguments: Mapping[str, Json]) -> None:
