@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
-	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client security security-count schema-suite clean
+	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -157,6 +157,9 @@ conformance-server: setup  ## its server's half; CONFORMANCE="--scenario ping --
 
 conformance-client: setup  ## its client's half, one scenario at a time; CONFORMANCE="--scenario sse-retry --keep"
 	$(BIN)/python tests/conformance/run_clients.py $(CONFORMANCE)
+
+conformance-gateway: setup  ## it through a gateway, before our server and the one of TypeScript; CONFORMANCE="--before stateless"
+	$(BIN)/python tests/conformance/run_gateways.py $(CONFORMANCE)
 
 schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))

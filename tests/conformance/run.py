@@ -1,27 +1,24 @@
 """Run the official conformance suite: every server scenario, in both kinds of revisions, against `everything.py`.
 
-`run_clients.py` does the same for clients.
+`run_clients.py` does the same for clients, and `run_gateways.py` through a gateway.
 
-    python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--through REVISION] [--keep] [--no-skip]
+    python tests/conformance/run.py [--revision REVISION] [--scenario NAME] [--keep] [--no-skip]
 
 The program starts the server on a free port, runs the suite against it, and evaluates each check of the suite
 (`verdicts.py`). A table for each revision has the result of each scenario; details of failures follow. `extension`
 stands for the scenarios of extensions, `stable` for the whole suite of the stable release. The exit code is 1
 unless every scenario has passed, or is expected to fail (`expected-failures.yml`) and has failed.
 
-``--through`` puts a gateway between the suite and the server, which speaks that revision to it.
-
 The suite and its Node come with those of the interoperability tests, once, under `.interop/`.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -35,6 +32,7 @@ from verdicts import EXCUSED, Row, expected_failures, rows_in, with_expected
 HERE = Path(__file__).resolve().parent
 
 EXPECTED = HERE / "expected-failures.yml"
+OURS = str(Path(sys.executable).parent / "tooltrue")
 SCENARIOS = {"2025-11-25": 33, "2026-07-28": 40, EXTENSION: 13, STABLE: 32}  # how many the suite has for a server
 SUITE_SECONDS = 300
 COLUMNS = ("scenario", "passed", "failed", "warnings", "skipped", "")
@@ -65,19 +63,6 @@ def everything(tooltrue: str, log: IO[bytes]) -> Iterator[str]:
     port = free_port()
     with listening([tooltrue, "serve", str(HERE / "everything.py"), "--http", f"127.0.0.1:{port}"], port, log):
         yield f"http://127.0.0.1:{port}/mcp"
-
-
-@contextlib.contextmanager
-def gateway(tooltrue: str, url: str, revision: str, log: IO[bytes]) -> Iterator[str]:
-    """A gateway before the server at ``url``; its URL. Tools keep their names, and no call needs an approval."""
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        servers, settings = Path(folder, "servers.json"), Path(folder, "tooltrue.toml")
-        servers.write_text(json.dumps({"mcpServers": {"everything": {"url": url, "revision": revision}}}))
-        settings.write_text("[servers.everything]\nprefix = false\n[gateway]\nquestions = 600\npins = false\n")
-        options = ["--config", str(settings), "--no-confirm", "--http", f"127.0.0.1:{port}"]
-        with listening([tooltrue, "gateway", str(servers), *options], port, log):
-            yield f"http://127.0.0.1:{port}/mcp"
 
 
 def complaints(log: IO[bytes]) -> list[str]:
@@ -135,44 +120,51 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The official conformance suite against a server of ours.")
     parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this part; repeatable")
     parser.add_argument("--scenario", help="only this one")
-    parser.add_argument("--through", metavar="REVISION", help="through a gateway, which speaks this to the server")
+    add_common_options(parser)
+    parser.add_argument("--tooltrue", default=OURS, help="the program to test (default: beside this Python)")
+    return parser.parse_args(arguments)
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
     parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
-    beside = Path(sys.executable).parent / "tooltrue"
-    parser.add_argument("--tooltrue", default=str(beside), help="the program to test (default: beside this Python)")
-    return parser.parse_args(arguments)
 
 
 def found_by(options: argparse.Namespace) -> tuple[dict[str, list[Row]], list[str]]:
     """The rows of each requested revision, and the server's complaints. Raises NoNode or Failure."""
     node()  # before the server starts: the first time it takes a while
     with results_folder(options.keep) as folder, tempfile.TemporaryFile() as log:
-        with contextlib.ExitStack() as stack:
-            url = stack.enter_context(everything(options.tooltrue, log))
-            if options.through:
-                url = stack.enter_context(gateway(options.tooltrue, url, options.through, log))
+        with everything(options.tooltrue, log) as url:
             found = {
                 revision: run(url, revision, options.scenario, folder / revision)
                 for revision in options.revision or SCENARIOS
             }
-        return expecting(found, "server", options), complaints(log)
+        return expecting(found, "server", is_whole=options.scenario is None), complaints(log)
 
 
-def expecting(found: dict[str, list[Row]], side: str, options: argparse.Namespace) -> dict[str, list[Row]]:
+def expecting(found: Mapping[str, list[Row]], side: str, *, is_whole: bool) -> dict[str, list[Row]]:
     """The rows, with the failures that `expected-failures.yml` allows marked as expected."""
     expected = expected_failures(EXPECTED, side)
-    return {
-        part: with_expected(rows, expected.get(part, {}), is_whole=options.scenario is None)
-        for part, rows in found.items()
-    }
+    return {part: with_expected(rows, expected.get(part, {}), is_whole=is_whole) for part, rows in found.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
+    return concluded(lambda: found_by(options), SCENARIOS, options, HOME / "conformance")
+
+
+def concluded(
+    find: Callable[[], tuple[dict[str, list[Row]], list[str]]],
+    scenarios_of: Mapping[str, int],
+    options: argparse.Namespace,
+    folder: Path,
+) -> int:
+    """Print the rows that ``find`` returns, and the complaints of the server; return the exit code. ``scenarios_of`` is
+    how many scenarios each part has."""
     adopt_orphans()
     before = children()
     try:
-        found, said = found_by(options)
+        found, said = find()
     except NoNode as reason:
         print(f"SKIPPED (no Node): {reason}")
         return int(options.no_skip or os.environ.get("CI") == "true")
@@ -183,11 +175,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end_orphans(before)
     print(report(found, said))
     if options.keep:
-        print(f"kept: {HOME / 'conformance'}")
-    ran = {revision: len(rows) for revision, rows in found.items()}
-    wanted = ran if options.scenario else {revision: SCENARIOS[revision] for revision in found}
-    passed = {revision: sum(row.passed for row in rows) for revision, rows in found.items()}
-    print(", ".join(f"{revision}: {passed[revision]} of {wanted[revision]}" for revision in found))
+        print(f"kept: {folder}")
+    ran = {part: len(rows) for part, rows in found.items()}
+    wanted = ran if options.scenario else {part: scenarios_of[part] for part in found}
+    passed = {part: sum(row.passed for row in rows) for part, rows in found.items()}
+    print(", ".join(f"{part}: {passed[part]} of {wanted[part]}" for part in found))
     return int(not passed == ran == wanted or not any(ran.values()) or bool(said))
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
-from environments import HOME, NoNode
-from processes import Failure, adopt_orphans, children, completed, end_orphans
+from environments import HOME
+from processes import Failure, completed
 from suites import EXTENSION, STABLE, program, scenarios, wire
 from verdicts import Row, judged
 
-from run import expecting, report, results_folder
+from run import add_common_options, concluded, expecting, results_folder
 
 HERE = Path(__file__).resolve().parent
 
@@ -57,15 +57,14 @@ def found_by(options: argparse.Namespace) -> dict[str, list[Row]]:
             found[revision] = [
                 run(options.client, revision, name, folder / revision / name.replace("/", "-")) for name in names
             ]
-    return expecting(found, "client", options)
+    return expecting(found, "client", is_whole=options.scenario is None)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The official conformance suite against a client of ours.")
     parser.add_argument("--revision", action="append", choices=[*SCENARIOS], help="only this part; repeatable")
     parser.add_argument("--scenario", help="only this one")
-    parser.add_argument("--keep", action="store_true", help="keep what the suite has written, and say where")
-    parser.add_argument("--no-skip", action="store_true", help="no Node is a failure (also with CI=true)")
+    add_common_options(parser)
     ours = f"{sys.executable} {HERE / 'client.py'}"
     parser.add_argument("--client", default=ours, help="the command to test (default: client.py with this Python)")
     return parser.parse_args(arguments)
@@ -73,26 +72,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
-    adopt_orphans()
-    before = children()
-    try:
-        found = found_by(options)
-    except NoNode as reason:
-        print(f"SKIPPED (no Node): {reason}")
-        return int(options.no_skip or os.environ.get("CI") == "true")
-    except Failure as failure:
-        print(f"{failure}\n{failure.detail.rstrip()}")
-        return 1
-    finally:
-        end_orphans(before)
-    print(report(found, []))
-    if options.keep:
-        print(f"kept: {HOME / 'conformance-clients'}")
-    ran = {revision: len(rows) for revision, rows in found.items()}
-    wanted = ran if options.scenario else {revision: SCENARIOS[revision] for revision in found}
-    passed = {revision: sum(row.passed for row in rows) for revision, rows in found.items()}
-    print(", ".join(f"{revision}: {passed[revision]} of {wanted[revision]}" for revision in found))
-    return int(not passed == ran == wanted or not any(ran.values()))
+    return concluded(lambda: (found_by(options), []), SCENARIOS, options, HOME / "conformance-clients")
 
 
 if __name__ == "__main__":
