@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.clock import skip
-from support.wire.scripted import DISCOVERED, Scripted
+from support.wire.scripted import DISCOVERED, Scripted, SkippingLoop
 from tooltrue import Client
 from tooltrue.client import connection as conversation
 from tooltrue.client.answers import Elicitation
@@ -339,6 +339,26 @@ def test_a_subscription_that_fails_is_asked_for_again_on_a_channel_too_unless_it
     run(server, test, on_tools_changed=changed.set)
     assert len(asked) == times
     assert "the server does not tell of changes" in caplog.text
+
+
+def test_a_server_that_acknowledges_no_subscription_is_of_use_without_delay_and_a_late_one_tells_of_changes():
+    async def main() -> None:
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        begun = loop.time()
+        async with Client(server, on_tools_changed=changed.set, timeout=600.0) as client:
+            assert loop.time() - begun < 10.0
+            await client.ping()
+            assert not changed.is_set()
+            listen = await server.until(lambda message: message.get("method") == "subscriptions/listen")
+            stamp = {META + "subscriptionId": listen["id"]}
+            said = {"notifications": listen["params"]["notifications"], "_meta": stamp}
+            server.say({"method": "notifications/subscriptions/acknowledged", "params": said})
+            await changed.wait()
+
+    capabilities = {"tools": {"listChanged": True}}
+    server = served(**{"server/discover": {**DISCOVERED, "capabilities": capabilities}, "subscriptions/listen": None})
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(main())
 
 
 def test_a_cancelled_subscription_leaves_the_earlier_subscriptions_of_a_client_open():

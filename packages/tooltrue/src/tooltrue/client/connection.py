@@ -66,6 +66,7 @@ _log = logging.getLogger("tooltrue")
 _NO_HEADERS: Mapping[str, str] = {}
 _MAX_SKIPPED = 100
 _MAX_ROUNDS = 32
+_LISTEN_SECONDS = 5.0
 _RECONNECT_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -515,11 +516,14 @@ class ClientConnection:
             await self._link.listen(era.headers("", {}))
 
     async def _until_confirmed(self, listening: asyncio.Task[None], confirmation: asyncio.Event) -> None:
+        """Wait for the acknowledgement, but not for long: a server that sends none is of use without its changes."""
         acknowledged = asyncio.ensure_future(confirmation.wait())
+        seconds = min(self._settings.timeout, _LISTEN_SECONDS)
         try:
-            await asyncio.wait((acknowledged, listening), timeout=self._settings.timeout, return_when="FIRST_COMPLETED")
+            await asyncio.wait((acknowledged, listening), timeout=seconds, return_when="FIRST_COMPLETED")
         finally:
             acknowledged.cancel()
+        confirmation.set()  # an acknowledgement that comes now is late: changes may have been missed
 
     async def _keep_listening(self, era: Era, filter: dict[str, Json], confirmation: asyncio.Event) -> None:
         """Keep a subscription open (basic/patterns/subscriptions); if it ends, another is opened after a pause.
@@ -542,11 +546,10 @@ class ClientConnection:
         acknowledged.
         """
         ids: list[Id] = []
-        again = confirmation.is_set()
 
         def sent(id: Id) -> None:
             ids.append(id)
-            self._router.subscribe(id, lambda honoured: self._acknowledged(confirmation, again, filter, honoured))
+            self._router.subscribe(id, lambda honoured: self._acknowledged(confirmation, filter, honoured))
 
         try:
             listen = Outgoing("subscriptions/listen", {"notifications": filter}, None, on_sent=sent)
@@ -569,14 +572,13 @@ class ClientConnection:
             was_confirmed = [self._router.unsubscribe(id) for id in ids]
         return None if is_last else any(was_confirmed)
 
-    def _acknowledged(
-        self, confirmation: asyncio.Event, again: bool, filter: Mapping[str, Json], honoured: Json
-    ) -> None:
+    def _acknowledged(self, confirmation: asyncio.Event, filter: Mapping[str, Json], honoured: Json) -> None:
+        is_late = confirmation.is_set()
         confirmation.set()
         missing = [name for name in filter if is_object(honoured) and not _covers(honoured.get(name), filter[name])]
         if missing:
             _log.warning("the server does not watch: %s", ", ".join(missing))
-        if again:
+        if is_late:
             self._router.everything_may_have_changed()
 
     async def _stop_listening(self) -> None:
