@@ -599,6 +599,9 @@ class Locked:
             raise StateError.of("TT5110", place="/here", problem="No space left on device")
         return {}
 
+    def ready(self) -> None:
+        return None
+
     async def challenged(self, refusal: Refusal) -> bool:
         return False
 
@@ -1012,6 +1015,9 @@ class Users:
         return self
 
     async def headers(self, method: str) -> dict[str, str]:
+        return self.ready()
+
+    def ready(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.user}"}
 
     async def challenged(self, refusal: Any) -> bool:

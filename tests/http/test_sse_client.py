@@ -263,6 +263,9 @@ class Token:
     async def headers(self, method: str) -> dict[str, str]:
         return {"authorization": "Bearer t"}
 
+    def ready(self) -> dict[str, str]:
+        return {"authorization": "Bearer t"}
+
     async def challenged(self, refusal: Refusal) -> bool:
         return False
 

@@ -389,6 +389,9 @@ class _PatientAuthorizer:
     async def headers(self, method: str) -> Mapping[str, str]:
         return await self.inner.headers(method)
 
+    def ready(self) -> Mapping[str, str] | None:
+        return self.inner.ready()
+
     async def challenged(self, refusal: Refusal) -> bool:
         with self.waiting():
             return await self.inner.challenged(refusal)

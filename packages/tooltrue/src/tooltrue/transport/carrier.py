@@ -112,6 +112,10 @@ class Authorizer(Protocol):
         """The credentials for the next request; called before each. Empty until the server has asked for some."""
         ...
 
+    def ready(self) -> Mapping[str, str] | None:
+        """The credentials for a POST, as :meth:`headers` returns them, if they are known without waiting."""
+        ...
+
     async def challenged(self, refusal: Refusal) -> bool:
         """Whether to send the request again. Raises ``TransportError`` if that explains more than the refusal does."""
         ...

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import functools
 import itertools
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 _LISTEN_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 _TELL_SECONDS = 10.0
+_NO_CREDENTIALS: Mapping[str, str] = {}
 _REFUSALS = (401, 403)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _SHOWN_URL = 500
@@ -89,20 +91,25 @@ class HttpTarget:
 
     @contextlib.asynccontextmanager
     async def response(
-        self, connections: ConnectionPool, method: str, body: bytes | None, headers: Mapping[str, str]
+        self, connections: ConnectionPool, method: str, body: bytes | None, headers: Mapping[str, str], first: int = 0
     ) -> AsyncGenerator[HttpResponse]:
-        """The answer to one request. The request is repeated as long as ``authorize`` can handle the refusal."""
-        for attempt in itertools.count():
+        """The answer to one request. The request is repeated as long as ``authorize`` can handle the refusal; ``first``
+        attempts have been made."""
+        for attempt in itertools.count(first):
             sent = {**self.headers, **headers, **await self.credentials(method)}
             async with connections.request(method, body, sent) as answer:
-                if not await self._is_worth_another(answer, sent, attempt):
+                if not await self.is_worth_another(answer, sent, attempt):
                     yield answer
                     return
 
     async def credentials(self, method: str) -> Mapping[str, str]:
         return {} if self.authorize is None else await self.authorize.headers(method)
 
-    async def _is_worth_another(self, answer: HttpResponse, sent: Mapping[str, str], attempt: int) -> bool:
+    def ready(self) -> Mapping[str, str] | None:
+        """The credentials of a POST, if they are known without waiting."""
+        return _NO_CREDENTIALS if self.authorize is None else self.authorize.ready()
+
+    async def is_worth_another(self, answer: HttpResponse, sent: Mapping[str, str], attempt: int) -> bool:
         if self.authorize is None or answer.status not in _REFUSALS:
             return False
         return await self.authorize.challenged(Refusal(answer.status, answer.headers, sent, answer.peer, attempt))
@@ -250,12 +257,13 @@ class HttpLink:
 
     def _send_plain(self, frame: bytes, id: Id, headers: Mapping[str, str]) -> bool:
         """Send a request on an idle connection, without a task. Returns whether it was sent: not without such a
-        connection, nor in a session, nor with an authorizer, which may have to wait."""
+        connection, nor in a session, nor if its credentials have to be waited for."""
         connections = self._connections
-        if connections is None or self._session is not None or self.target.authorize is not None:
+        if connections is None or self._session is not None or (credentials := self.target.ready()) is None:
             return False
+        sent = {**headers, **credentials} if credentials else headers
         try:
-            head = self._head(connections, headers)
+            head = self._head(connections, sent)
         except Broken:
             return False
         connection = connections.take_idle()
@@ -264,7 +272,8 @@ class HttpLink:
         self._plain[id] = connection
         # All that the answer causes runs in the context of the caller, as it would in a task.
         context = contextvars.copy_context()
-        connection.on_arrival = lambda: context.run(self._arrived, connections, connection, id)
+        rest = functools.partial(self._rest, connections, connection, frame, headers, sent)
+        connection.on_arrival = lambda: context.run(self._arrived, connections, connection, id, rest)
         connection.send(b"%b%d\r\n\r\n%b" % (head, len(frame), frame))
         return True
 
@@ -281,8 +290,15 @@ class HttpLink:
                 self._heads[key] = head
         return head
 
-    def _arrived(self, connections: ConnectionPool, connection: Connection, id: Id) -> None:
-        """Pass on the answer to a request without a task once all of it is there. A task reads any but a plain one."""
+    def _arrived(
+        self,
+        connections: ConnectionPool,
+        connection: Connection,
+        id: Id,
+        rest: Callable[[], AbstractAsyncContextManager[HttpResponse]],
+    ) -> None:
+        """Pass on the answer to a request without a task once all of it is there. A task reads any but a plain one,
+        from ``rest``."""
         answer = connection.answer_so_far()
         is_plain = answer is None or _is_plain(answer)
         if is_plain and connection.has_more_to_come:
@@ -291,7 +307,7 @@ class HttpLink:
         if id not in self._plain:  # given up
             return
         if not (is_plain and connection.has_whole_body):
-            self._start(id, self._receive_rest(connections, connection, id))
+            self._start(id, self._receive_rest(rest(), id))
             return
         del self._plain[id]
         body = connection.whole_body()
@@ -337,9 +353,28 @@ class HttpLink:
         if not tasks:
             del self._tasks[id]
 
-    async def _receive_rest(self, connections: ConnectionPool, connection: Connection, id: Id) -> None:
+    async def _receive_rest(self, response: AbstractAsyncContextManager[HttpResponse], id: Id) -> None:
         del self._plain[id]  # not before: a task that is cancelled before it begins closes no connection
-        await self._receive(connections.answer_on(connection), id, {}, False)
+        await self._receive(response, id, {}, False)
+
+    @contextlib.asynccontextmanager
+    async def _rest(
+        self,
+        connections: ConnectionPool,
+        connection: Connection,
+        frame: bytes,
+        headers: Mapping[str, str],
+        sent: Mapping[str, str],
+    ) -> AsyncGenerator[HttpResponse]:
+        """The answer to a request that was sent with the headers ``sent``, or to its repetition with other
+        credentials."""
+        async with connections.answer_on(connection) as answer:
+            if not await self.target.is_worth_another(answer, {**self.target.headers, **sent}, 0):
+                yield answer
+                return
+        kinds = {"content-type": "application/json", "accept": _ACCEPT}
+        async with self.target.response(connections, "POST", frame, {**kinds, **headers}, 1) as answer:
+            yield answer
 
     async def _post(self, frame: bytes, id: Id | None, headers: Mapping[str, str], resumable: bool) -> None:
         kinds = {"content-type": "application/json", "accept": _ACCEPT}

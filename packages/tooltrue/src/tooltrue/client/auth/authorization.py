@@ -61,6 +61,10 @@ def tokens_key(url: str) -> str:
     return f"tokens for {canonical(url)}"
 
 
+def _bearer(tokens: Tokens) -> dict[str, str]:
+    return {"authorization": f"Bearer {tokens.access}"}
+
+
 class Authorization:
     """An ``Authorizer``. ``trusted`` are URLs of issuers that may be in a private network even if the server is not;
     ``scopes`` are requested in addition to those that the server needs.
@@ -100,9 +104,18 @@ class Authorization:
         if tokens is None:
             return {}
         if tokens.key is None:
-            return {"authorization": f"Bearer {tokens.access}"}
+            return _bearer(tokens)
         proof = self._key_of(tokens.key).proof(method, self._url, self._clock(), token=tokens.access, nonce=self._nonce)
         return {"authorization": f"DPoP {tokens.access}", "dpop": proof}
+
+    def ready(self) -> Mapping[str, str] | None:
+        if self._lock.locked() or not self._is_read:
+            return None
+        tokens = self._tokens
+        if tokens is None:
+            return {}
+        # A proof belongs to one request, and tokens that are due are refreshed first.
+        return None if tokens.key is not None or self._is_due(tokens) else _bearer(tokens)
 
     async def challenged(self, refusal: Refusal) -> bool:
         challenge = challenge_of(refusal.headers)
