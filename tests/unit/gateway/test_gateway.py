@@ -17,7 +17,11 @@ from tooltrue.client.notifications import LogMessage
 from tooltrue.errors import InvalidParams
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.policy.rules.globs import globs
+from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.testing.state import LIMIT
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext
 
 T = TypeVar("T")
 
@@ -214,3 +218,17 @@ def test_a_caller_with_too_many_tools_searches_for_them() -> None:
             return names, result.text
 
     assert asyncio.run(run()) == (["call_tool", "describe_tools", "search_tools"], "3")
+
+
+def test_a_tool_with_a_declared_effect_is_known_without_waiting() -> None:
+    server = upstream()
+    declared = declare_effects({"open-world": globs(["add"])})(server.tools)
+    context = RequestContext(LOCAL, SILENT)
+
+    async def found() -> Any:
+        return await declared.find_tool("add", context)
+
+    tool = declared.known_tool("add", context)
+    assert tool is not None
+    assert tool.effect == "open-world"
+    assert tool is asyncio.run(found())

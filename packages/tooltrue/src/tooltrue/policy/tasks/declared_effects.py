@@ -51,6 +51,10 @@ class _Declared(Wrapper, frozen=True):
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._with_effect(await self.inner.find_tool(name, context))
 
+    def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        tool = self.inner.known_tool(name, context)
+        return None if tool is None else self._with_effect(tool)
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         call, _ = await resolve_call(self, call)
         return await self.inner.call_tool(call)
