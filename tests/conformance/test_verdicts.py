@@ -93,7 +93,9 @@ def test_a_failure_that_is_not_expected_still_fails():
     assert not found.passed
 
 
-@pytest.mark.parametrize("side", ["server", "client", "stateless", "session-based", "typescript"])
+@pytest.mark.parametrize(
+    "side", ["server", "client", "stateless", "session-based", "typescript", "typescript-checkout"]
+)
 def test_each_expected_failure_has_a_reason(side):
     file = Path(__file__).with_name("expected-failures.yml")
 
