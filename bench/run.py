@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import gateway
 from harness import chart, sides
 from harness.process import ServerFailed, on_one_cpu
 from harness.report import OURS, Figures, data, table
@@ -26,6 +27,8 @@ _AGAIN = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 if a row could not be measured or a checked row has fallen, never for a missed goal."""
     options = _options(arguments)
+    if options.gateway:
+        return gateway.report(options.rounds, options.seconds, options.gateways)
     if options.check or options.record:
         return _check(options)
     rows = _guarded(options.only) if options.guard else options.only
@@ -54,6 +57,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the ratios there")
     parser.add_argument("--any-cpu", action="store_true", help="let client and server of alternating rows use two CPUs")
     parser.add_argument("--guard", action="store_true", help="all layers next to validation alone; the call rows")
+    parser.add_argument("--gateway", action="store_true", help="gateways instead, before the same server")
+    parser.add_argument(
+        "--gateways", type=_gateways, default=gateway.PEERS, metavar="PEER,…", help=", ".join(gateway.PEERS)
+    )
     parser.add_argument("--check", action="store_true", help="fail when a ratio to the limit has fallen by a tenth")
     parser.add_argument("--record", action="store_true", help="write the ratios that --check goes by, of --only")
     return parser.parse_args(arguments)
@@ -74,6 +81,13 @@ def _peers(text: str) -> tuple[str, ...]:
     if unknown := set(wanted) - set(_ALL):
         raise argparse.ArgumentTypeError(f"no peer {', '.join(sorted(unknown))}")
     return (*dict.fromkeys((*wanted, sides.BASE, "one", "unguarded")),)
+
+
+def _gateways(text: str) -> tuple[str, ...]:
+    wanted = tuple(filter(None, text.split(",")))
+    if unknown := set(wanted) - set(gateway.PEERS):
+        raise argparse.ArgumentTypeError(f"no gateway {', '.join(sorted(unknown))}")
+    return wanted
 
 
 # The share of the calls a second that remains with every layer on, by row.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from harness.tally import Answers, Tally
-from harness.wire import HANDSHAKE, LEGACY, MODERN, Message, WrongAnswer
+from harness.wire import HANDSHAKE, LEGACY, MODERN, Message, WrongAnswer, verified
 
 _CHUNK = 65_536
 _PATIENCE = 30.0  # for a server to open its port
@@ -56,6 +56,19 @@ def _asked(port: int, request: bytes) -> bytes:
                 raise ConnectionError("the server closed a connection")
             answer += chunk
     return answer.partition(b"\r\n\r\n")[0]
+
+
+def ask(port: int, message: Message, *headers: str) -> None:
+    """Send one request with more headers, on a connection of its own. Raises WrongAnswer for a wrong answer."""
+    with _connect(port) as connection:
+        connection.sendall(request(message, port, *headers))
+        answer, body = b"", None
+        while body is None:
+            if not (chunk := connection.recv(_CHUNK)):
+                raise ConnectionError("the server closed a connection")
+            answer += chunk
+            body = _body(answer)
+    verified(message, body)
 
 
 def free_port() -> int:
@@ -179,8 +192,19 @@ def _body(response: bytes) -> bytes | None:
         raise WrongAnswer(response[:400].decode(errors="replace"))
     head, body = response[:end].lower(), response[end + 4 :]
     if b"\r\ntransfer-encoding: chunked" in head:
-        return _joined(body) if body.endswith(b"0\r\n\r\n") else None
+        if not body.endswith(b"0\r\n\r\n"):
+            return None
+        whole = _joined(body)
+        return _last_event(whole) if b"\r\ncontent-type: text/event-stream" in head else whole
     return body if len(body) == _content_length(head) else None
+
+
+def _last_event(stream: bytes) -> bytes:
+    """The data of the last event of a stream, which answers the request."""
+    data = [line.removeprefix(b"data:").strip() for line in stream.splitlines() if line.startswith(b"data:")]
+    if not data:
+        raise WrongAnswer(f"a stream without an event: {stream[:400].decode(errors='replace')}")
+    return data[-1]
 
 
 def _joined(body: bytes) -> bytes:

@@ -99,7 +99,7 @@ def peer(key: str) -> Side:
     """One of `PEERS`, installed if necessary. Raises NotHere if the peer needs Node and Node is missing."""
     if key in _NODE:
         name, era = _NODE[key]
-        return Side(key, name, (_node(), str(_packages() / f"{key}.mjs")), era, warm_up=NODE_SECONDS)
+        return Side(key, name, (node(), str(node_packages("node") / f"{key}.mjs")), era, warm_up=NODE_SECONDS)
     name, requirements, era = _PYTHON[key]
     return Side(key, name, (str(environment(key, requirements)), str(_SERVERS / key.partition("-")[0])), era)
 
@@ -127,29 +127,30 @@ def compile_ours() -> None:
 
 
 @functools.cache
-def _packages() -> Path:
-    """Where the servers for Node lie beside their packages."""
-    home, pins = _HOME / "node", (_SERVERS / "node" / "package.json").read_text()
+def node_packages(name: str) -> Path:
+    """The folder with the packages of `servers/NAME/package.json`, where its servers lie beside them."""
+    home, source = _HOME / name, _SERVERS / name
     npm = shutil.which("npm")
     if npm is None:
         raise NotHere("npm is not on the path")
+    pins = (source / "package.json").read_text()
     if not _is_made(home, pins):
-        _say("installing the TypeScript SDKs")
+        _say(f"installing the packages of {name}")
         home.mkdir(parents=True, exist_ok=True)
-        shutil.copy(_SERVERS / "node" / "package.json", home)
+        shutil.copy(source / "package.json", home)
         quiet = [npm, "install", "--silent", "--no-audit", "--no-fund"]
         subprocess.run(quiet, cwd=home, check=True, stdout=subprocess.DEVNULL)
         _stamp(home).write_text(pins)
-    for file in (*(_SERVERS / "node").glob("*.mjs"), _SERVERS / "prose.txt", _SERVERS / "raw_tools.json"):
+    for file in (*source.glob("*.mjs"), _SERVERS / "prose.txt", _SERVERS / "raw_tools.json"):
         shutil.copy(file, home)  # Node looks for packages beside the script
     return home
 
 
-def _node() -> str:
-    node = shutil.which("node")
-    if node is None:
+def node() -> str:
+    found = shutil.which("node")
+    if found is None:
         raise NotHere("node is not on the path")
-    return node
+    return found
 
 
 def _stamp(home: Path) -> Path:

@@ -1,0 +1,280 @@
+"""`make bench BENCH="--gateway"`: our gateway and its peers before the same server (`docs/performance.md`).
+
+Each is called over HTTP, and has a server behind it that is called over HTTP, or that it starts itself. The added time
+is that of a call through the gateway without that of a call to the same server. The CPU time is that of the gateway's
+process alone; ours is compared with that of our server and of our client, for the same call, in the same run.
+"""
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from harness import http_client, sides, wire
+from harness.gateways import GATEWAYS, Gateway, gateway, our_files, ours
+from harness.process import Command, ServerFailed, cpu_microseconds, memory, on_one_cpu, running
+from harness.sides import NotHere
+from harness.stdio_client import Pipes
+from harness.warm_up import WarmUp
+from harness.wire import MODERN, WrongAnswer, verified
+
+_CONNECTIONS = 32
+_CPU_GOAL, _MEMORY_GOAL, _READY_GOAL = 1.25, 20.0, 1.3
+_CALLERS = 1_000
+_AT_ONCE = 100  # calls of our client
+_SLEEPERS = 10
+_SLEEP = 0.3  # the slowest of ten sleeps ten times as long
+_LONGEST = 600.0
+_PATIENCE = 60.0  # for a gateway to open its port
+
+UPSTREAMS = ("http", "stdio")
+
+
+@dataclass(slots=True)
+class Calls:
+    """The figures of a gateway before one kind of upstream: one of each a round."""
+
+    rates: dict[int, list[float]] = field(default_factory=lambda: {1: [], _CONNECTIONS: []})
+    cpu: list[float] = field(default_factory=list)
+
+
+def report(rounds: int, seconds: float, peers: Sequence[str]) -> int:
+    """Print the tables; return 1 if our gateway could not be measured, never for a missed goal."""
+    sides.compile_ours()
+    with tempfile.TemporaryDirectory() as name:
+        known = _known(peers, Path(name))
+        figures: dict[tuple[str, str], Calls | str] = {}
+        direct, server, client = Calls(), list[float](), list[float]()
+        for number in range(rounds):
+            _say(f"round {number + 1}/{rounds}")
+            _measure_direct(direct, seconds)
+            server.append(_server_cpu(seconds))
+            client.append(_client_cpu(seconds))
+            for one in known if number % 2 == 0 else known[::-1]:
+                for kind in UPSTREAMS:
+                    _measure(figures, one, kind, seconds, Path(name))
+        print(_calls_table(figures, known, direct))
+        print(_cpu_table(figures, median(server), median(client)))
+        print(_memory_line(Path(name)))
+        print(_ready_line(rounds, Path(name)))
+    return int(any(not isinstance(figures["ours", kind], Calls) for kind in UPSTREAMS))
+
+
+def _known(peers: Sequence[str], folder: Path) -> list[Gateway]:
+    known = [ours(folder)]
+    for key in peers:
+        try:
+            known.append(gateway(key))
+        except (NotHere, subprocess.CalledProcessError) as reason:
+            _say(f"without {key}: {reason}")
+    return known
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _upstream(kind: str) -> Iterator[Sequence[str]]:
+    """A fast server, as an upstream: its URL while it runs, or its command."""
+    side = sides.unguarded()
+    if kind == "stdio":
+        yield side.script("calls")
+        return
+    with _listening(lambda port: side.http("calls", port)) as (_, port):
+        yield [f"http://127.0.0.1:{port}/mcp"]
+
+
+@contextlib.contextmanager
+def _listening(
+    command: Callable[[int], Command], environment: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    port = http_client.free_port()
+    with running(command(port), environment, _LONGEST) as process:
+        http_client.wait_until_open(port, lambda: process.poll() is None, _PATIENCE)
+        yield process, port
+
+
+@contextlib.contextmanager
+def _serving(one: Gateway, kind: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A gateway before a fast server, and its port."""
+    with (
+        _upstream(kind) as target,
+        _listening(lambda port: one.start(target, port, folder), dict(one.environment)) as serving,
+    ):
+        yield serving
+
+
+def _measure(
+    figures: dict[tuple[str, str], Calls | str], one: Gateway, kind: str, seconds: float, folder: Path
+) -> None:
+    """Add a round to the figures, or record why there is none."""
+    found = figures.setdefault((one.key, kind), Calls())
+    if isinstance(found, str):
+        return
+    if kind == "http" and not one.takes_urls:
+        figures[one.key, kind] = "–"
+        return
+    try:
+        with on_one_cpu(), _serving(one, kind, folder) as (process, port):
+            rate, cpu = _called(port, one.era, process.pid, 1, seconds, one.warm_up)
+            wide, _ = _called(port, one.era, process.pid, _CONNECTIONS, seconds, one.warm_up)
+    except (ServerFailed, WrongAnswer, OSError) as error:
+        _say(f"failed: {one.key} before {kind}: {error}")
+        figures[one.key, kind] = "failed"
+        return
+    found.rates[1].append(rate)
+    found.rates[_CONNECTIONS].append(wide)
+    found.cpu.append(cpu)
+
+
+def _measure_direct(found: Calls, seconds: float) -> None:
+    side = sides.unguarded()
+    with on_one_cpu(), _listening(lambda port: side.http("calls", port)) as (process, port):
+        for connections, rates in found.rates.items():
+            rates.append(_called(port, MODERN, process.pid, connections, seconds)[0])
+
+
+def _called(port: int, era: str, pid: int, connections: int, seconds: float, least: float = 0.0) -> tuple[float, float]:
+    """Calls a second, and the microseconds of CPU time that a process uses for each."""
+    with http_client.exchanging(port, wire.echoes("echo", era), connections) as exchange:
+        WarmUp.before(seconds, least).run(lambda time: exchange.run(time).rate)
+        before = cpu_microseconds(pid)
+        tally = exchange.run(seconds)
+        return tally.rate, (cpu_microseconds(pid) - before) / tally.calls
+
+
+def _server_cpu(seconds: float) -> float:
+    """Of our server, with every layer on, for the same call over HTTP."""
+    side = sides.ours()
+    with on_one_cpu(), _listening(lambda port: side.http("calls", port)) as (process, port):
+        return _called(port, MODERN, process.pid, 1, seconds)[1]
+
+
+def _client_cpu(seconds: float) -> float:
+    """Of our client, for the same call over HTTP."""
+    side, program = sides.ours(), sides.ROOT / "bench" / "clients" / "counted.py"
+    with (
+        on_one_cpu(),
+        _listening(lambda port: side.http("calls", port)) as (_, port),
+        running((sys.executable, str(program), f"http://127.0.0.1:{port}/mcp")) as process,
+    ):
+        WarmUp.before(seconds).run(lambda time: _have_called(process, _AT_ONCE))
+        before, begun, calls = cpu_microseconds(process.pid), time.perf_counter(), 0
+        while time.perf_counter() - begun < seconds:
+            _have_called(process, _AT_ONCE)
+            calls += _AT_ONCE
+        return (cpu_microseconds(process.pid) - before) / calls
+
+
+def _have_called(client: subprocess.Popen[bytes], count: int) -> float:
+    """Have the client make that many calls; its calls a second."""
+    assert client.stdin is not None
+    assert client.stdout is not None
+    begun = time.perf_counter()
+    client.stdin.write(b"%d\n" % count)
+    if not client.stdout.readline():
+        raise EOFError("the client has ended")
+    return count / (time.perf_counter() - begun)
+
+
+# -- idle callers, and servers that are slow to start -----------------------------------------------------------------
+
+
+def _idle_caller(folder: Path) -> float:
+    """KB that our gateway holds for each caller that has called once, before a stateless server."""
+    one = ours(folder, ("--trust-proxy", "127.0.0.1", "--user-header", "X-User"))
+    with _serving(one, "http", folder) as (process, port):
+        _call_as(port, range(100))
+        before = memory(process, "Rss")
+        _call_as(port, range(100, 100 + _CALLERS))
+        return (memory(process, "Rss") - before) * 1024 / _CALLERS
+
+
+def _call_as(port: int, callers: range) -> None:
+    message = wire.echo("echo", 1, MODERN)
+    for number in callers:
+        http_client.ask(port, message, f"X-User: caller-{number}")
+
+
+def _ready(folder: Path) -> tuple[float, float]:
+    """Seconds until our gateway lists the tools of ten servers that sleep at their start, and of the slowest alone."""
+    sleeping = sides.ours().script("sleeping")
+    sleepers = {f"s{n}": (*sleeping, str(n * _SLEEP)) for n in range(1, _SLEEPERS + 1)}
+    file, operator = our_files(sleepers, folder)
+    command = (str(Path(sys.prefix) / "bin" / "tooltrue"), "gateway", str(file), "--config", str(operator))
+    ten = _listed(command, _SLEEPERS, {"XDG_STATE_HOME": str(folder)})
+    return ten, _listed(sleepers[f"s{_SLEEPERS}"], 1, {})
+
+
+def _listed(command: Command, tools: int, environment: dict[str, str]) -> float:
+    """Seconds from the start of a process until it lists so many tools."""
+    begun = time.perf_counter()
+    with running(command, environment) as process:
+        pipes = Pipes(process, MODERN)
+        for number in range(1, 10_000):
+            message = wire.tool_list(number, lambda result: "tools" in result, MODERN)
+            if len(verified(message, pipes.ask(message))["tools"]) == tools:
+                break
+        return time.perf_counter() - begun
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+
+def _calls_table(figures: dict[tuple[str, str], Calls | str], known: Sequence[Gateway], direct: Calls) -> str:
+    """Calls a second, and microseconds that are added to a call, with one connection and with many."""
+    columns = [
+        f"HTTP→{kind.upper() if kind == 'http' else kind}, {width}" for kind in UPSTREAMS for width in direct.rates
+    ]
+    lines = [["gateway", *columns], ["---"] * (len(columns) + 1)]
+    alone = [f"{median(rates):,.0f}/s" for rates in direct.rates.values()]
+    lines.append(["the server alone", *alone, *alone])
+    for one in known:
+        cells = [_cell(figures[one.key, kind], direct, width) for kind in UPSTREAMS for width in direct.rates]
+        lines.append([one.name, *cells])
+    return _markdown(lines)
+
+
+def _cell(found: Calls | str, direct: Calls, width: int) -> str:
+    if isinstance(found, str):
+        return found
+    rate = median(found.rates[width])
+    added = width / rate - width / median(direct.rates[width])
+    return f"{rate:,.0f}/s, +{added * 1e3:.2f} ms"
+
+
+def _cpu_table(figures: dict[tuple[str, str], Calls | str], server: float, client: float) -> str:
+    lines = [["CPU time of a call", "µs", f"of server and client (goal ≤ {_CPU_GOAL})"], ["---"] * 3]
+    lines += [["our server", f"{server:.0f}", ""], ["our client", f"{client:.0f}", ""]]
+    for kind in UPSTREAMS:
+        found = figures["ours", kind]
+        if isinstance(found, Calls):
+            cpu = median(found.cpu)
+            lines.append([f"our gateway, HTTP→{kind}", f"{cpu:.0f}", f"{cpu / (server + client):.2f}"])
+    return "\n" + _markdown(lines)
+
+
+def _memory_line(folder: Path) -> str:
+    return f"\nmemory for an idle caller: {_idle_caller(folder):.1f} KB (goal < {_MEMORY_GOAL:.0f})"
+
+
+def _ready_line(rounds: int, folder: Path) -> str:
+    ten, slowest = (median(times) for times in zip(*(_ready(folder) for _ in range(rounds)), strict=True))
+    ratio = f"{ten / slowest:.2f} (goal ≤ {_READY_GOAL})"
+    return f"ten servers that sleep at their start: {ten:.2f} s, the slowest alone {slowest:.2f} s, {ratio}"
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+PEERS = tuple(GATEWAYS)
