@@ -62,6 +62,11 @@ class Deadline(Alarm):
         self._fired = True
         self._task.cancel()
 
+    @property
+    def has_fired(self) -> bool:
+        """Whether the time was over before this ended."""
+        return self._fired
+
     def end_late(self) -> bool:
         """End it, and return whether it was the reason."""
         self._line.pop(self, None)

@@ -373,13 +373,13 @@ class ClientConnection:
         """Send one request in the form of the era; the coroutine returns its result."""
         params = outgoing.params if era is None else era.params(outgoing.params, outgoing.token, outgoing.relayed)
         if self._tracing is None:
-            return self._exchange(era, outgoing, params)
+            return self._exchange(era, outgoing, _carrying(params, _relayed_trace(outgoing)))
         return self._traced(self._tracing, era, outgoing, params)
 
     async def _traced(self, tracing: Tracing, era: Era | None, outgoing: Outgoing, params: dict[str, Json]) -> Json:
         facts = {} if era is None else {"mcp.protocol.version": era.revision}
         with tracing.request(outgoing.method, outgoing.params, facts) as traced:
-            result = await self._exchange(era, outgoing, _carrying(params, traced.carried))
+            result = await self._exchange(era, outgoing, _carrying(params, traced.carried or _relayed_trace(outgoing)))
             traced.record_answer(is_error=is_object(result) and result.get("isError") is True)
             return result
 
@@ -607,6 +607,10 @@ def _covers(honoured: Json, requested: Json) -> bool:
 def _has(facts: ServerFacts, capability: str, part: str) -> bool:
     declared = facts.capabilities.get(capability)
     return is_object(declared) and declared.get(part) is True
+
+
+def _relayed_trace(outgoing: Outgoing) -> Mapping[str, str]:
+    return {} if outgoing.relayed is None else outgoing.relayed.trace
 
 
 def _carrying(params: dict[str, Json], carried: Mapping[str, str]) -> dict[str, Json]:

@@ -23,12 +23,14 @@ class RelayedRequest:
     and ``state``, its answers to the questions of the round before (2026-07-28, basic/patterns/mrtr), and over HTTP the
     ``headers`` of that client, ``Mcp-Param-*``, that mirror no argument this client knows of (2026-07-28,
     basic/transports/streamable-http). A session-based server has learned of capabilities when the session began.
+    ``trace`` is the trace context of that client, for ``_meta``.
     """
 
     capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
     responses: Mapping[str, Json] | None = None
     state: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    trace: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def members(self) -> dict[str, Json]:

@@ -15,7 +15,16 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.distant_rounds import DistantRounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.relay import CallerRelay
-from tooltrue.gateway.settings import bounds_of, has_pins, question_limits_of, tool_search_of, with_settings
+from tooltrue.gateway.settings import (
+    bounds_of,
+    has_pins,
+    question_limits_of,
+    tool_search_of,
+    upstream_limits_of,
+    with_settings,
+)
+from tooltrue.gateway.upstream_metrics import upstream_metrics
+from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.gateway.view import GatewayView
 from tooltrue.gateway.views import ViewSettings, check_known_names, view_problems, views_of
 from tooltrue.gateway.wording import (
@@ -113,6 +122,7 @@ class Gateway(Server):
         )
         self._own_names = search.names
         self.views = {view.name: self._view(view, version, {**settings, "search": search}) for view in views}
+        self._guard.meter.sources.append(lambda: upstream_metrics(self.host.servers, self._relays, self._operations))
         if operator is not None:
             self.configure(operator)
 
@@ -193,6 +203,7 @@ class Gateway(Server):
             self._operations,
             self._bounds,
             self._questions,
+            UpstreamTraffic(one.label, upstream_limits_of(self._operator, one.label)),
             is_shared=one.shared or self._is_for_one,
         )
         self._relays.append(relay)

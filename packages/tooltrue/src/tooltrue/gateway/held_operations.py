@@ -51,6 +51,10 @@ class HeldOperations:
             return InputRequiredResult(dict(questions), requestState=f"{_HELD}{self.worker}.{self._hold(operation)}")
         return operation.result()
 
+    @property
+    def count(self) -> int:
+        return len(self._entries)
+
     def is_named_by(self, state: str | None) -> bool:
         """Whether a ``requestState`` names a held operation."""
         return state is not None and state.startswith(_HELD)

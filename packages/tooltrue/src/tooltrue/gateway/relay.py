@@ -16,6 +16,8 @@ from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, Rpc
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.gateway.trace_context import trace_context
+from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.host.upstream_calls import CallerRefused, OpenConnection
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
@@ -58,9 +60,12 @@ class CallerRelay:
         operations: HeldOperations,
         bounds: ConnectionBounds,
         questions: QuestionLimits,
+        traffic: UpstreamTraffic,
         *,
         is_shared: bool,
     ) -> None:
+        self.label = one.label
+        self.traffic = traffic
         self._is_program = one.command is not None
         self._is_shared = is_shared
         self._operations = operations
@@ -93,7 +98,10 @@ class CallerRelay:
             progress = None if call.context.channel is SILENT else operation.progress
             return one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
 
-        return await self._run(client, call.context, "tools/call", send)
+        def was_late() -> bool:
+            return call.deadline is not None and call.deadline.has_fired
+
+        return await self._run(client, call.context, "tools/call", send, was_late)
 
     async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult | InputRequiredResult:
         async def send(one: Client, operation: CallerOperation) -> ReadResourceResult:
@@ -108,14 +116,31 @@ class CallerRelay:
         return await self._run(client, get.context, "prompts/get", send)
 
     async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
-        async with self._connection(client, get.context) as connection:
-            return await _client_of(connection).complete(entry, get.argument, get.value, get.arguments)
+        async def work() -> Completion:
+            async with self._connection(client, get.context) as connection:
+                return await _client_of(connection).complete(entry, get.argument, get.value, get.arguments)
+
+        return await self._limited(client, get.context, work)
 
     async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
-        async with self._connection(client, request.context) as connection:
-            if request.uri not in connection.followed:
-                await _client_of(connection).subscribe(request.uri, updated)
-                connection.followed.add(request.uri)
+        async def work() -> None:
+            async with self._connection(client, request.context) as connection:
+                if request.uri not in connection.followed:
+                    await _client_of(connection).subscribe(request.uri, updated)
+                    connection.followed.add(request.uri)
+
+        await self._limited(client, request.context, work)
+
+    async def _limited(
+        self,
+        client: Client,
+        context: RequestContext,
+        work: Callable[[], Awaitable[T]],
+        was_late: Callable[[], bool] = lambda: False,
+    ) -> T:
+        """Run one round within the limits of the server."""
+        is_common = self._common_of(client) is not None
+        return await self.traffic.run(context.principal.id, work, is_common=is_common, was_late=was_late)
 
     async def _run(
         self,
@@ -123,8 +148,18 @@ class CallerRelay:
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
+        was_late: Callable[[], bool] = lambda: False,
     ) -> T | InputRequiredResult:
         """Run one round of an operation: until its result, or until the server asks."""
+        return await self._limited(client, context, lambda: self._round(client, context, method, send), was_late)
+
+    async def _round(
+        self,
+        client: Client,
+        context: RequestContext,
+        method: str,
+        send: Callable[[Client, CallerOperation], Awaitable[T]],
+    ) -> T | InputRequiredResult:
         own = None if context.rounds is None else context.rounds.own
         if own is not None and self._operations.is_named_by(own):
             try:
@@ -139,7 +174,8 @@ class CallerRelay:
                     one = _client_of(connection)
                     if _is_stateless(one):
                         return await _stateless(one, connection.answers, operation, method, send)
-                    return await send(one, operation)
+                    trace = trace_context(context.meta)
+                    return await send(one.relaying(RelayedRequest(trace=trace)) if trace else one, operation)
 
         if self._common_of(client) is not None and _is_stateless(client):
             with operation.current():  # it ends with this round, and needs no task of its own
@@ -162,7 +198,8 @@ async def _stateless(
     responses = rounds.responses if rounds is not None and rounds.responses else None
     carried = operation.context.carried
     headers = {} if carried is None else params_of(carried)
-    relayed = RelayedRequest(operation.context.capabilities, responses, state, headers)
+    trace = trace_context(operation.context.meta)
+    relayed = RelayedRequest(operation.context.capabilities, responses, state, headers, trace)
     try:
         return await send(one.relaying(relayed), operation)
     except MissingCapability as error:

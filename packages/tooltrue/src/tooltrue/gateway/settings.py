@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from tooltrue.client.config import HostConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.held_operations import MOST_HELD
+from tooltrue.gateway.upstream_traffic import UpstreamLimits
 from tooltrue.gateway.wording import GATEWAY_KEY_TWICE, GATEWAY_SERVER_UNKNOWN
 from tooltrue.host.client_files.json_edit import EditRefused, parse
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
 from tooltrue.tools.search.searchable import ToolSearch
 
-__all__ = ["bounds_of", "has_pins", "question_limits_of", "read_servers", "tool_search_of", "with_settings"]
+__all__ = [
+    "bounds_of",
+    "has_pins",
+    "question_limits_of",
+    "read_servers",
+    "tool_search_of",
+    "upstream_limits_of",
+    "with_settings",
+]
 
 
 def read_servers(file: str) -> HostConfig:
@@ -68,9 +77,18 @@ def _gateway(operator: OperatorConfig | None) -> Mapping[str, Any]:
     return {} if operator is None else operator.tables.get("gateway", {})
 
 
+def upstream_limits_of(operator: OperatorConfig | None, label: str) -> UpstreamLimits:
+    names, settings = UpstreamLimits.__struct_fields__, _servers(operator).get(label, {})
+    return UpstreamLimits(**{name: value for name, value in settings.items() if name in names})
+
+
+def _servers(operator: OperatorConfig | None) -> Mapping[str, Mapping[str, Any]]:
+    return {} if operator is None else operator.tables.get("servers", {})
+
+
 def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostConfig:
     """Apply ``[servers.NAME]``. Raises ``ConfigurationError`` for a name that is no server of ``config``."""
-    tables: Mapping[str, Mapping[str, Any]] = {} if operator is None else operator.tables.get("servers", {})
+    tables = _servers(operator)
     labels = [one.label for one in config.servers]
     for name in tables:
         if operator is not None and name not in labels:
@@ -81,4 +99,11 @@ def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostCo
                 file=config.name,
                 nearest=closest(name, labels) or ", ".join(labels),
             )
-    return replace(config, servers=tuple(replace(one, **tables.get(one.label, {})) for one in config.servers))
+    return replace(config, servers=tuple(_with(one, tables.get(one.label, {})) for one in config.servers))
+
+
+def _with(one: ServerConfig, settings: Mapping[str, Any]) -> ServerConfig:
+    return replace(one, **{name: settings[name] for name in _OF_A_SERVER & settings.keys()})
+
+
+_OF_A_SERVER = frozenset(field.name for field in fields(ServerConfig))

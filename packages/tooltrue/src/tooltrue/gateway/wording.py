@@ -26,6 +26,16 @@ LABEL_NO_CALL: Final = message(
     "no call is open to which the question could belong",
     "没有可归属该问题的进行中的调用",
 )
+UPSTREAM_PAUSED: Final = message(
+    "TT9320",
+    "The server {server} did not answer the last calls, so none is sent to it now. Try again in {seconds} s.",
+    "服务器 {server} 未回应最近的调用，因此目前不再向其发送调用。请在 {seconds} 秒后重试。",
+)
+UPSTREAM_BUSY: Final = message(
+    "TT9321",
+    "The server {server} has {running} calls to answer already. Try again in {seconds} s.",
+    "服务器 {server} 已有 {running} 个调用待回应。请在 {seconds} 秒后重试。",
+)
 GATEWAY_SERVER_UNKNOWN: Final = message(
     "TT4770",
     "{place}: {file} has no server {name}; the nearest is {nearest}.",

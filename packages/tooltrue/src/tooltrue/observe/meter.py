@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["BOUNDS", "Figures", "Meter", "Sample", "exposition", "own_worker"]
+__all__ = ["BOUNDS", "Figures", "Meter", "Sample", "Series", "exposition", "own_worker"]
 
 BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Bucket boundaries in seconds, from the semantic conventions for the Model Context Protocol."""
@@ -31,6 +31,15 @@ _FAMILIES = (
     ("tooltrue_audit_failing", "gauge", "1 while records cannot be written."),
     ("tooltrue_audit_behind", "gauge", "1 while calls wait for the log, which is slower than they are."),
     ("tooltrue_threads_abandoned", "gauge", "Threads that go on although their call has been answered."),
+    ("tooltrue_upstream_operations_total", "counter", "Rounds of operations at the servers of a gateway, by outcome."),
+    ("tooltrue_upstream_operation_seconds", "histogram", "How long they took, with their time in the queue."),
+    ("tooltrue_upstream_state", "gauge", "1 for the state that a server is in."),
+    ("tooltrue_upstream_starts_total", "counter", "How often a server has been started."),
+    ("tooltrue_upstream_running", "gauge", "Operations that run at a server now."),
+    ("tooltrue_upstream_waiting", "gauge", "Operations that wait for a server now."),
+    ("tooltrue_upstream_connections", "gauge", "Connections of callers to a server."),
+    ("tooltrue_upstream_breakers_open", "gauge", "Circuit breakers of a server that are open."),
+    ("tooltrue_held_operations", "gauge", "Operations that are held while their caller answers a question."),
 )
 
 
@@ -46,8 +55,8 @@ Figures = dict[str, list[Sample]]
 """The metrics of one process, by family."""
 
 
-class _Series:
-    """The metrics of one tool, prompt or method: a count for each outcome, and the durations."""
+class Series:
+    """The metrics of one tool, prompt, method or server: a count for each outcome, and the durations."""
 
     __slots__ = ("counts", "outcomes", "total")
 
@@ -73,15 +82,16 @@ class _Series:
 class Meter:
     """The metrics of one process. To be used on its event loop only.
 
-    ``gauges`` are functions by family name, called on each read. ``views`` are the meters of the views of a gateway, by
-    name; their samples have a label for it.
+    ``gauges`` are functions by family name, called on each read; ``sources`` give families with labels. ``views`` are the
+    meters of the views of a gateway, by name; their samples have a label for it.
     """
 
     def __init__(self) -> None:
         self.running = 0
         self.gauges: dict[str, Callable[[], float]] = {"tooltrue_running": lambda: self.running}
+        self.sources: list[Callable[[], Figures]] = []
         self.views: dict[str, Meter] = {}
-        self._series: dict[tuple[str, str], _Series] = {}
+        self._series: dict[tuple[str, str], Series] = {}
         self._refused: dict[str, int] = {}
         self._signs: dict[str, int] = {}
 
@@ -93,9 +103,9 @@ class Meter:
         """Return the function that counts the operations of one name, by outcome and seconds."""
         return (self._series.get((method, name)) or self._begin(method, name)).count
 
-    def _begin(self, method: str, name: str) -> _Series:
+    def _begin(self, method: str, name: str) -> Series:
         key = (method, name if len(self._series) < _MAX_NAMES else _OTHER)
-        return self._series.setdefault(key, _Series())
+        return self._series.setdefault(key, Series())
 
     def refused(self, code: str) -> None:
         """Count a refusal by the ``code`` of its error."""
@@ -122,6 +132,8 @@ class Meter:
             "tooltrue_signs_total": [Sample("", {"kind": kind}, count) for kind, count in self._signs.items()],
         }
         figures = counts | {name: [Sample("", {}, gauge())] for name, gauge in self.gauges.items()}
+        for source in self.sources:
+            figures |= source()
         for view, meter in self.views.items():
             for family, samples in meter.figures().items():
                 figures.setdefault(family, []).extend(

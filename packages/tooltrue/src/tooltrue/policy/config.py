@@ -186,7 +186,21 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         {"seconds": _NUMBER, "always_seconds": _NUMBER, "waiting": _COUNT, "no_seconds": _NUMBER, "edits": _COUNT},
         _host_settings,
     ),
-    "servers": ConfigTable({"shared": _FLAG, "prefix": _FLAG}, _gateway_settings, by_name=True),
+    "servers": ConfigTable(
+        {
+            "shared": _FLAG,
+            "prefix": _FLAG,
+            "seconds": _NUMBER,
+            "start_seconds": _NUMBER,
+            "at_once": _COUNT,
+            "waiting": _COUNT,
+            "waiting_seconds": _NUMBER,
+            "failures": _COUNT,
+            "pause_seconds": _NUMBER,
+        },
+        _gateway_settings,
+        by_name=True,
+    ),
     "views": ConfigTable(
         {
             "servers": _NAMES,
