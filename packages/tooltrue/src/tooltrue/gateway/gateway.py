@@ -106,10 +106,9 @@ class Gateway(Server):
             approve_launch=approve_launch,
             ask_input=ask_input,
             relay=self._relay,
-            pins=has_pins(operator),
             guarding=_unguarded,
             audit=False,
-            **(host_settings or {}),
+            **{"pins": has_pins(operator), **(host_settings or {})},
         )
         super().__init__(
             name,
