@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts migrating everything \
+.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts gateway-servers migrating everything \
 	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite clean
 
 help:  ## this list
@@ -140,6 +140,9 @@ interop-node: setup  ## their Node parts only
 
 hosts: setup  ## other people's servers, and a hostile one, behind our host
 	UV=$(UV) $(BIN)/python tests/hosts/run.py
+
+gateway-servers: setup  ## nine servers by other people behind our gateway, two clients by others before it
+	UV=$(UV) $(BIN)/python tests/hosts/gateway.py
 
 migrating: setup  ## the code of other libraries on the migration pages, run with these libraries
 	UV=$(UV) $(BIN)/python tests/migrating/run.py

@@ -75,11 +75,12 @@ def written(file: IO[bytes]) -> str:
 
 
 @contextmanager
-def listening(command: list[str], port: int, stderr: IO[bytes]) -> Iterator[None]:
-    """A server that accepts connections on `port`, stopped by SIGTERM. Raises Failure if it does not start or stop."""
+def listening(command: list[str], port: int, stderr: IO[bytes], seconds: float = START_SECONDS) -> Iterator[None]:
+    """A server that accepts connections on `port` within `seconds`, stopped by SIGTERM. Raises Failure if it does not
+    start or stop."""
     process = _started(command, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, start_new_session=True)
     with _killed_on_failure(process):
-        _wait_for(process, port)
+        _wait_for(process, port, seconds)
         yield
         _stop(process)
 
@@ -108,15 +109,15 @@ def _started(command: list[str], **how: Any) -> subprocess.Popen:
         raise Failure(f"cannot start {command[0]}: {error.strerror}") from None
 
 
-def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def _wait_for(process: subprocess.Popen[bytes], port: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise Failure(f"the server ended with {process.returncode} before it listened")
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.05)
-    raise Failure(f"the server did not listen within {START_SECONDS:.0f} s")
+    raise Failure(f"the server did not listen within {seconds:.0f} s")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
