@@ -61,7 +61,11 @@ def servers(folder: Path) -> dict[str, Any]:
         "git": of_pypi(official, "mcp_server_git", "--repository", str(folder / "repository")),
         "time": of_pypi(official, "mcp_server_time", "--local-timezone", "UTC"),
         "fetch": of_pypi(official, "mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips"),
-        "sqlite": of_pypi(sqlite, "mcp_server_sqlite", "--db-path", str(folder / "data.db")),
+        # It has a script, and no module to run.
+        "sqlite": {
+            "command": str(Path(sqlite).with_name("mcp-server-sqlite")),
+            "args": ["--db-path", str(folder / "data.db")],
+        },
         "fastmcp": {"command": fastmcp, "args": [str(HERE / "fastmcp_stdio_server.py")]},
     }
 
