@@ -82,8 +82,8 @@ class Series:
 class Meter:
     """The metrics of one process. To be used on its event loop only.
 
-    ``gauges`` are functions by family name, called on each read; ``sources`` give families with labels. ``views`` are the
-    meters of the views of a gateway, by name; their samples have a label for it.
+    ``gauges`` are functions by family name, called on each read; ``sources`` give families with labels. ``views`` are
+    the meters of the views of a gateway, by name; their samples have a label for it.
     """
 
     def __init__(self) -> None:
