@@ -11,6 +11,8 @@ import errno
 import os
 import resource
 import select
+import socket
+import struct
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +102,7 @@ def _select(real: types.ModuleType) -> dict[str, Any]:
     return {"kqueue": _Queue, "kevent": _Event, **_KQ}
 
 
-# -- ctypes: rename(2), renameatx_np; copyfile(3), fcopyfile -----------------------------------------------------------
+# -- ctypes: rename(2), renameatx_np; copyfile(3), fcopyfile; getpeereid(3) --------------------------------------------
 
 _HIDDEN = frozenset(("prctl", "unshare", "setns", "capset", "openat2", "pidfd_open", "renameat2", "syscall"))
 _RENAME_EXCL, _RENAME_NOREPLACE = 4, 1
@@ -127,7 +129,18 @@ def _fcopyfile(source: int, target: int, state: None, flags: int) -> int:
     return 0
 
 
-_CALLS: Mapping[str, Callable[..., int]] = {"renameatx_np": _renameatx_np, "fcopyfile": _fcopyfile}
+def _getpeereid(fd: int, user: Any, group: Any) -> int:
+    with socket.socket(fileno=os.dup(fd)) as connection:
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    _, user._obj.value, group._obj.value = struct.unpack("iII", told)
+    return 0
+
+
+_CALLS: Mapping[str, Callable[..., int]] = {
+    "renameatx_np": _renameatx_np,
+    "fcopyfile": _fcopyfile,
+    "getpeereid": _getpeereid,
+}
 
 
 def _ctypes(real: types.ModuleType) -> dict[str, Any]:

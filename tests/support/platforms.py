@@ -67,6 +67,12 @@ FEATURES: dict[str, Feature] = {
     "limits": Feature(
         "limits of the resources of a process (`setrlimit`)", _POSIX, "a job object", lambda: _has("resource")
     ),
+    "local sockets": Feature(
+        "sockets among the files (`AF_UNIX`)",
+        _POSIX,
+        "`gateway` with several workers refuses servers that are programs",
+        lambda: hasattr(socket, "AF_UNIX"),
+    ),
     "modes": Feature(
         "owners and permission bits of files", _POSIX, "an access list of the user", lambda: hasattr(os, "geteuid")
     ),
@@ -165,7 +171,12 @@ PARTS = (
         ("tests/unit/host",),
         verbs=("chat", "connect", "eval", "inventory", "pins", "trust", "wrap"),
     ),
-    Part("a gateway", ("tests/unit/gateway",), verbs=("gateway",)),
+    Part(
+        "a gateway",
+        ("tests/unit/gateway",),
+        verbs=("gateway",),
+        windows="yes; with several workers only for servers that have an address",
+    ),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),
     Part("check", ("tests/unit/check",), verbs=("check", "doctor", "find")),
     Part("the command", ("tests/journeys", "tests/unit/cli"), verbs=("new",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,11 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.settings import read_servers
 from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
-from tooltrue.policy.config import read_operator_config
-from tooltrue.protocol.types import Value
+from tooltrue.policy.config import OperatorConfig, read_operator_config
+from tooltrue.protocol.types import Value, replaced
+
+if TYPE_CHECKING:  # stdio needs no HTTP
+    from tooltrue.server.http_serving import HttpSettings
 
 __all__ = ["command"]
 
@@ -27,10 +30,15 @@ class _GatewaySpec(Value, frozen=True):
     config: str | None
     confirm: bool
     is_for_one: bool
+    supervisor: str | None = None
+
+    def operator(self) -> OperatorConfig | None:
+        return None if self.config is None else read_operator_config(self.config)
 
     def load(self) -> Gateway:
-        operator = None if self.config is None else read_operator_config(self.config)
-        gateway = Gateway(read_servers(self.file), operator=operator, is_for_one=self.is_for_one)
+        gateway = Gateway(
+            read_servers(self.file), operator=self.operator(), supervisor=self.supervisor, is_for_one=self.is_for_one
+        )
         if not self.confirm:
             unconfirmed(gateway)
         return gateway
@@ -59,9 +67,7 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     if settings is not None:
         if view is not None:
             raise ConfigurationError.of(VIEW_OPTION_FOR_STDIO)
-        from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
-
-        serve_http(spec.load, settings, file, log_format)
+        _serve(spec, settings, log_format)
         return
     if log_format != "text":
         from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
@@ -70,3 +76,18 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     with own_output():
         server = spec.load().view(view)
     server.run()
+
+
+def _serve(spec: _GatewaySpec, settings: HttpSettings, log_format: str) -> None:
+    """Serve over HTTP. Several workers have a supervisor, which holds the servers that are programs."""
+    from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
+
+    if settings.workers == 1:
+        serve_http(spec.load, settings, spec.file, log_format)
+        return
+    from tooltrue.gateway.supervisor_process import supervising  # noqa: PLC0415 - each command loads what it needs
+
+    with supervising(read_servers(spec.file), spec.operator(), settings.begin_log) as supervisor:
+        if supervisor is not None:
+            spec, settings = replaced(spec, supervisor=supervisor.address), replaced(settings, companion=supervisor)
+        serve_http(spec.load, settings, spec.file, log_format)

@@ -124,7 +124,7 @@ class CallerConnections:
             self._drop(key, connection)
 
         try:
-            return await self._open_connection(connection.answers, connection.answers.on_log, lost)
+            return await self._open_connection(key[0], connection.answers, connection.answers.on_log, lost)
         except BaseException:
             self._forget(key, connection)
             raise

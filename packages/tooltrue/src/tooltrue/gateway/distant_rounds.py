@@ -24,15 +24,15 @@ from typing import Any, Final
 
 from tooltrue.client.call_results import Result, contents_of, prompt_of, result_of
 from tooltrue.errors import InternalError, RpcError, ToolError, TransportError
+from tooltrue.gateway.error_members import error_of, facts_of, members_of
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.wording import HELD_OPERATION_GONE
-from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
+from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult
 from tooltrue.state.facts import Facts
 from tooltrue.tools.rounds import Rounds
 from tooltrue.tools.vocabulary import Principal, RequestContext
-from tooltrue.wording import Worded
 
 __all__ = ["DistantRounds"]
 
@@ -196,10 +196,10 @@ def _written(outcome: object) -> list[Json]:
         case PromptResult():
             return ["result", outcome]
         case RpcError():
-            return ["rpc", [str(outcome), outcome.code, _facts(outcome.facts)], outcome.number, outcome.data]
+            return ["rpc", members_of(outcome), outcome.number, outcome.data]
         case ToolError() | TransportError():
             kind = "tool" if isinstance(outcome, ToolError) else "transport"
-            return [kind, [str(outcome), outcome.code, _facts(outcome.facts)]]
+            return [kind, members_of(outcome)]
         case _:
             assert isinstance(outcome, Exception)
             return _written(internal_error(outcome))
@@ -221,28 +221,9 @@ def _read(outcome: Any, method: str) -> Any:
             return _READ[method](members)
         case ["rpc", [text, code, facts], number, data]:
             error = RpcError.received(number, text, data)
-            error.code, error.facts = code, _facts_of(facts)
+            error.code, error.facts = code, facts_of(facts)
             raise error
-        case ["tool" | "transport" as kind, [text, code, facts]]:
-            raise (ToolError if kind == "tool" else TransportError)(text, code=code, facts=_facts_of(facts))
+        case ["tool" | "transport" as kind, members]:
+            raise error_of(ToolError if kind == "tool" else TransportError, members)
         case _:
             raise InternalError("an outcome of another worker cannot be read")
-
-
-def _facts(facts: Mapping[str, Any]) -> dict[str, Json]:
-    """The facts of a message as JSON; those that are messages themselves keep their languages."""
-    return {
-        name: {"code": fact.code, "facts": _facts(fact.facts), "is_clause": fact.is_clause}
-        if isinstance(fact, Worded)
-        else fact
-        if isinstance(fact, int | float | str)
-        else str(fact)
-        for name, fact in facts.items()
-    }
-
-
-def _facts_of(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: Worded(fact["code"], _facts_of(fact["facts"]), is_clause=fact["is_clause"]) if is_object(fact) else fact
-        for name, fact in facts.items()
-    }

@@ -13,7 +13,7 @@ from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.distant_rounds import DistantRounds
-from tooltrue.gateway.held_operations import HeldOperations
+from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.settings import (
     bounds_of,
@@ -36,12 +36,10 @@ from tooltrue.gateway.wording import (
 )
 from tooltrue.host.catalogue import Catalogue
 from tooltrue.host.host import Host, config_of
+from tooltrue.host.host_guard import unguarded
 from tooltrue.host.launches import ApproveLaunch
-from tooltrue.host.upstream_calls import OpenConnection
-from tooltrue.policy.audit.recorder import Recorder
+from tooltrue.host.upstream_calls import CallerTargets, OpenConnection
 from tooltrue.policy.config import OperatorConfig
-from tooltrue.policy.consent.approvals import Approvals
-from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import together, unknown_references
 from tooltrue.policy.rules.rule import Rules
@@ -59,7 +57,6 @@ __all__ = ["Gateway"]
 
 _log = logging.getLogger("tooltrue")
 
-_HELD_SECONDS = 900.0
 _MOST_INSTRUCTIONS = 20_000
 
 
@@ -69,6 +66,7 @@ class Gateway(Server):
     - ``servers``: those of a file, as :func:`tooltrue.client.config.read_config` reads it, or a mapping as for
       :class:`tooltrue.Host`.
     - ``operator``: the operator's file: rules and settings of the layers, ``[gateway]`` and ``[servers.NAME]``.
+    - ``supervisor``: the address of the supervisor, which holds the servers that are programs for all workers.
     - ``is_for_one``: there is one caller, as on stdio, so that each server is one process or session.
     - ``approve_launch`` and ``ask_input``: as for :class:`tooltrue.Host`; without them, a server that needs a person is
       not started, and the instructions for the model say so.
@@ -83,6 +81,7 @@ class Gateway(Server):
         servers: HostConfig | Mapping[str, ServerConfig | Target],
         *,
         operator: OperatorConfig | None = None,
+        supervisor: str | None = None,
         is_for_one: bool = False,
         approve_launch: ApproveLaunch | None = None,
         ask_input: AskInput | None = None,
@@ -92,23 +91,28 @@ class Gateway(Server):
         host_settings: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        config = servers if isinstance(servers, HostConfig) else config_of(servers)
+        config = with_settings(servers if isinstance(servers, HostConfig) else config_of(servers), operator)
         search = search or tool_search_of(operator)
         views = views_of(operator, [one.label for one in config.servers], config.name)
+        if supervisor is not None:
+            from tooltrue.gateway.supervised import supervised  # noqa: PLC0415 - only several workers have one
+
+            config = supervised(config, supervisor)
         self._operator = operator
         self._bounds = bounds_of(operator)
         self._questions = question_limits_of(operator)
         self._is_for_one = is_for_one
-        self._operations = HeldOperations(_HELD_SECONDS)
+        self._operations = HeldOperations(HELD_SECONDS)
         self._relays: list[CallerRelay] = []
+        hosting: dict[str, Any] = {"pins": has_pins(operator), **(host_settings or {})}
         self.host = Host(
-            with_settings(config, operator),
+            config,
             approve_launch=approve_launch,
             ask_input=ask_input,
             relay=self._relay,
-            guarding=_unguarded,
+            guarding=unguarded,
             audit=False,
-            **{"pins": has_pins(operator), **(host_settings or {})},
+            **hosting,
         )
         super().__init__(
             name,
@@ -203,7 +207,8 @@ class Gateway(Server):
             self._bounds,
             self._questions,
             UpstreamTraffic(one.label, upstream_limits_of(self._operator, one.label)),
-            is_shared=one.shared or self._is_for_one,
+            # The supervisor shares a process itself, and has to know each caller for that.
+            is_shared=self._is_for_one or (one.shared and not isinstance(one.target, CallerTargets)),
         )
         self._relays.append(relay)
         return relay
@@ -290,8 +295,3 @@ def _with_effects(catalogue: Catalogue, operator: OperatorConfig | None) -> Prov
 
 def _under(name: str, instructions: str, servers: Sequence[object]) -> str:
     return instructions if len(servers) == 1 else f"# {name}\n\n{instructions}"
-
-
-def _unguarded(provider: Provider, guard: Guard, facts: Facts, recorder: Recorder, approvals: Approvals) -> Provider:
-    """The catalogue itself: the layers are those of the server."""
-    return provider

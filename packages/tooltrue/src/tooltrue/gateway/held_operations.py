@@ -15,8 +15,9 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.types import InputRequiredResult
 from tooltrue.tools.vocabulary import RequestContext
 
-__all__ = ["MOST_HELD", "Elsewhere", "HeldOperations"]
+__all__ = ["HELD_SECONDS", "MOST_HELD", "Elsewhere", "HeldOperations"]
 
+HELD_SECONDS = 900.0
 MOST_HELD = 100
 
 _HELD = "held:"

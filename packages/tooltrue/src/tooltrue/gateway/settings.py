@@ -22,6 +22,7 @@ from tooltrue.tools.search.searchable import ToolSearch
 __all__ = [
     "bounds_of",
     "has_pins",
+    "is_program",
     "question_limits_of",
     "read_servers",
     "tool_search_of",
@@ -43,13 +44,14 @@ def _key_twice(file: str) -> ConfigurationError | None:
     """The error for a key that stands twice in one object of a JSON file."""
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None
+    try:
         parse(text)
     except EditRefused as refused:
         if refused.at is not None:
             place = f"{file}:{text.count(chr(10), 0, refused.at) + 1}"
             return ConfigurationError.of(GATEWAY_KEY_TWICE, place=place, problem=refused.problem)
-    except (OSError, UnicodeDecodeError):
-        pass
     return None
 
 
@@ -107,3 +109,8 @@ def _with(one: ServerConfig, settings: Mapping[str, Any]) -> ServerConfig:
 
 
 _OF_A_SERVER = frozenset(field.name for field in fields(ServerConfig))
+
+
+def is_program(one: ServerConfig) -> bool:
+    """Whether the gateway starts this server as a program."""
+    return one.command is not None and one.enabled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 __all__ = ["trace_context"]
 
@@ -15,11 +15,11 @@ _TRACESTATE: Final = re.compile(r"[ -~]{1,512}")
 def trace_context(meta: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the ``traceparent`` and ``tracestate`` of a request's ``_meta`` if they are well-formed. Baggage is not
     passed on: it may hold facts about the caller that are none of a server's business."""
-    if not meta or not _matches(_TRACEPARENT, parent := meta.get("traceparent")):
+    parent, state = (None, None) if not meta else (meta.get("traceparent"), meta.get("tracestate"))
+    if not _matches(_TRACEPARENT, parent):
         return {}
-    state = meta.get("tracestate")
     return {"traceparent": parent, "tracestate": state} if _matches(_TRACESTATE, state) else {"traceparent": parent}
 
 
-def _matches(pattern: re.Pattern[str], text: object) -> bool:
+def _matches(pattern: re.Pattern[str], text: object) -> TypeGuard[str]:
     return isinstance(text, str) and pattern.fullmatch(text) is not None

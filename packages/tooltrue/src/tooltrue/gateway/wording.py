@@ -127,3 +127,28 @@ GATEWAY_KEY_TWICE: Final = message(
     "{place}: {problem}; keep one of the two.",
     "{place}：{problem}；请只保留其中一个。",
 )
+GATEWAY_SUPERVISOR_IMPOSSIBLE: Final = message(
+    "TT4795",
+    "Several workers need one process that holds {servers}, and this system has no sockets for it. Use one worker.",
+    "多个工作进程需要由一个进程来运行 {servers}，而此系统没有所需的套接字。请只使用一个工作进程。",
+)
+GATEWAY_SUPERVISOR_ADDRESS_FAILED: Final = message(
+    "TT4796",
+    "The supervisor cannot listen at {address}: {problem}. A shorter TMPDIR may help.",
+    "监管进程无法在 {address} 监听：{problem}。较短的 TMPDIR 可能有所帮助。",
+)
+GATEWAY_SUPERVISOR_SERVER_UNKNOWN: Final = message(
+    "TT4797",
+    "The supervisor knows no server {server}: the file has changed since the gateway was started. Start it again.",
+    "监管进程不认识服务器 {server}：网关启动后文件已更改。请重新启动网关。",
+)
+GATEWAY_SUPERVISOR_LOST: Final = message(
+    "TT9345",
+    "the process that holds the server {server} has ended, and another one is started",
+    "运行服务器 {server} 的进程已结束，正在启动另一个进程",
+)
+GATEWAY_SUPERVISOR_ENDED: Final = message(
+    "TT9346",
+    "The process that holds the programs of the gateway has ended with code {code}. Another one is started.",
+    "运行网关各程序的进程已结束，退出码为 {code}。正在启动另一个进程。",
+)

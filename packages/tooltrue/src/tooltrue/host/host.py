@@ -35,7 +35,7 @@ from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
-from tooltrue.host.upstream_calls import Relay, ServerRelay
+from tooltrue.host.upstream_calls import CallerTargets, Relay, ServerRelay
 from tooltrue.host.wording import (
     HOST_EFFECT_UNKNOWN,
     HOST_LAYERS_REPLACED,
@@ -321,10 +321,12 @@ class Host:
         return connect
 
     async def _open_another(
-        self, one: ServerConfig, answers: Answerer, on_log: OnLog, on_lost: Callable[[Exception], None]
+        self, one: ServerConfig, caller: str, answers: Answerer, on_log: OnLog, on_lost: Callable[[Exception], None]
     ) -> Client:
         """Open a connection beside that of the definitions, for a caller of a gateway."""
         target, settings = await self._reached(one)
+        if isinstance(target, CallerTargets):
+            target = target.for_caller(caller)
         timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)
         client = Client(target, timeout=timeout, answers=answers, on_log=on_log, on_lost=on_lost, **settings)
         seconds = self.patience.start if one.start_seconds is None else one.start_seconds
@@ -355,6 +357,10 @@ class Host:
     def servers(self) -> tuple[ServerStatus, ...]:
         """The state of each server, in the order of the file."""
         return tuple(_status(life) for life in self._lives.values())
+
+    def life_of(self, label: str) -> Life | None:
+        """The life of a server, for a program that serves it by itself. ``None`` for an unknown one."""
+        return self._lives.get(label)
 
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:

@@ -38,7 +38,7 @@ from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Effect
 from tooltrue.wording import sentence
 
-__all__ = ["Hosting", "guarding", "hosted"]
+__all__ = ["Hosting", "guarding", "hosted", "unguarded"]
 
 
 class Hosting(Value, frozen=True):
@@ -232,3 +232,8 @@ def _with_defaults(guard: Guard) -> Rules:
         ),
     )
     return Rules((*rules, *defaults), guard.rules.server if guard.rules else guard.server, guard.local_scopes)
+
+
+def unguarded(provider: Provider, guard: Guard, facts: Facts, recorder: Recorder, approvals: Approvals) -> Provider:
+    """The provider itself, for a host whose layers are those of the server around it."""
+    return provider

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tooltrue.client.answers import Answerer
-from tooltrue.client.client import Client, Result
+from tooltrue.client.client import Client, Result, Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
 from tooltrue.errors import RpcError
@@ -22,7 +22,7 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
 
-__all__ = ["CallerRefused", "DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
+__all__ = ["CallerRefused", "CallerTargets", "DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
 
 
 class CallerRefused(Exception):
@@ -62,11 +62,18 @@ class ServerRelay(UpstreamCalls, Protocol):
     def on_log(self, message: LogMessage) -> None: ...
 
 
+@runtime_checkable
+class CallerTargets(Protocol):
+    """The target of a client that is to know for which caller of a gateway a connection is made."""
+
+    def for_caller(self, caller: str) -> Target: ...
+
+
 OpenConnection: TypeAlias = Callable[
-    [Answerer, Callable[[LogMessage], None], Callable[[Exception], None]], Awaitable[Client]
+    [str, Answerer, Callable[[LogMessage], None], Callable[[Exception], None]], Awaitable[Client]
 ]
-"""Opens another connection to the server, with the same credentials and the same consent of a person: ``(answers,
-on_log, on_lost)``."""
+"""Opens another connection to the server, with the same credentials and the same consent of a person: ``(caller,
+answers, on_log, on_lost)``. ``caller`` is the id of its principal."""
 
 Relay: TypeAlias = Callable[[ServerConfig, OpenConnection], ServerRelay]
 """Makes the relay of each server of a host."""

@@ -40,7 +40,8 @@ STATE_VARIABLE = "TOOLTRUE_STATE"
 class HttpSettings(Value, frozen=True):
     """The settings of a server over HTTP. ``address`` is ``HOST:PORT``; ``callers`` override the authentication of the
     operator's file; ``hosts`` are further names for Host and Origin; ``state`` is the URL of the shared store, by
-    default a private one; ``log_format`` is called in each worker. The others are options of ``tooltrue serve``.
+    default a private one; ``begin_log`` is called in each worker, and ``companion`` runs beside several. The others are
+    options of ``tooltrue serve``.
     """
 
     address: str
@@ -55,6 +56,7 @@ class HttpSettings(Value, frozen=True):
     connections: int | None = None
     connections_per_address: int | None = None
     begin_log: Callable[[], None] = no_log_format
+    companion: http_runner.Companion | None = None
 
 
 _TRANSPORTS = ("stdio", "http", "streamable-http", "sse")
@@ -113,7 +115,7 @@ def serve_http(
         places = " and ".join(f"http://{address.netloc}{path}" for path in server.endpoint_paths)
         announce(server, f"tooltrue serves {target} at {places} ({count})")
         limit = ConnectionLimit(settings.connections, settings.connections_per_address, callers.proxies)
-        http_runner.run(partial(begin, job), listener, workers=workers, connections=limit)
+        http_runner.run(partial(begin, job), listener, workers=workers, connections=limit, companion=settings.companion)
 
 
 async def _check_state(url: str, *, has_keys: bool) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from tooltrue.errors import ConnectionLost, TransportError
+from tooltrue.errors import ConfigurationError, ConnectionLost, DefinitionError, TransportError
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
@@ -35,7 +35,8 @@ class ClientLink(Protocol):
     """A client's end of one channel that carries whole messages in both directions, each in the order it was sent.
 
     ``open`` connects, for the first time or again after ``close``, and from then on feeds each incoming message to
-    ``receiver``; where the channel breaks, it calls ``receiver.lose``. ``send`` sends one message, UTF-8 JSON without a
+    ``receiver``; where the channel breaks, it calls ``receiver.lose``. It raises ``ConfigurationError`` where another
+    attempt is useless. ``send`` sends one message, UTF-8 JSON without a
     line break, and returns once the channel has taken it; it is called for one message at a time. ``close`` ends the
     channel; it is called once if ``open`` has succeeded, also after a failure, and no message is fed after it.
 
@@ -52,7 +53,8 @@ class ClientLink(Protocol):
 class ClientLinkAdapter:
     """The built-in transports' interface around an author's link. One task sends the messages, in their order.
 
-    Errors of the link become ``TransportError``. Messages that the link does not take are kept up to 64 MiB.
+    Errors of the link become ``TransportError``, but not those that no other attempt settles. Messages that the link
+    does not take are kept up to 64 MiB.
     """
 
     shared = True
@@ -68,7 +70,7 @@ class ClientLinkAdapter:
     async def open(self, receiver: Receiver) -> None:
         try:
             await self._link.open(receiver)
-        except TransportError:
+        except (TransportError, ConfigurationError, DefinitionError):
             raise
         except Exception as error:
             raise self._failed(error) from error

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import reduction
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -43,7 +43,7 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import coded_sentence
 
-__all__ = ["Address", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run", "shared"]
+__all__ = ["Address", "Companion", "beside", "bind", "check_bind", "hosts_of", "parse_address", "run", "shared"]
 
 _GRACE_SECONDS = 1
 _MAX_LEAVING = 100
@@ -228,11 +228,28 @@ def _connection(
     )
 
 
+class Companion(Protocol):
+    """A process beside several workers, which the workers use. ``start`` begins it, ``keep_alive`` begins another if it
+    has ended, and is called about twice a second; ``end`` ends it, after the workers."""
+
+    def start(self) -> None: ...
+
+    def keep_alive(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
 def run(
-    factory: Callable[[], Any], listener: socket.socket, *, workers: int, connections: ConnectionLimit | None = None
+    factory: Callable[[], Any],
+    listener: socket.socket,
+    *,
+    workers: int,
+    connections: ConnectionLimit | None = None,
+    companion: Companion | None = None,
 ) -> None:
     """Serve the application created by ``factory`` until a stop signal; leaves no child process behind. Each worker
-    calls ``factory``. With several, ``factory`` and ``connections`` are pickled; ``connections`` limits each worker.
+    calls ``factory``. With several, ``factory`` and ``connections`` are pickled, and ``companion`` runs beside them;
+    ``connections`` limits each worker.
 
     If the application cannot start, raises its ``failure``; with several workers, the process ends with exit code 2.
     """
@@ -262,7 +279,7 @@ def run(
         if workers == 1:
             _run_alone(config, listener)
         else:
-            _run_workers(config, listener)
+            _run_workers(config, listener, companion)
     except KeyboardInterrupt:
         pass
     finally:
@@ -285,8 +302,8 @@ def _run_alone(config: uvicorn.Config, listener: socket.socket) -> None:
         raise failure or SystemExit(_NOT_STARTED) from None
 
 
-def _run_workers(config: uvicorn.Config, listener: socket.socket) -> None:
-    workers = _Workers(config, sockets=[shared(listener)])
+def _run_workers(config: uvicorn.Config, listener: socket.socket, companion: Companion | None) -> None:
+    workers = _Workers(config, [shared(listener)], companion)
     workers.run()
     if not workers.is_stopped and any(worker.exitcode == STARTUP_FAILURE for worker in workers.processes):
         sys.exit(_NOT_STARTED)
@@ -300,9 +317,28 @@ def _leave_telling_to_the_application() -> None:
 class _Supervisor(Multiprocess):
     """Forwards every termination signal to the workers: the second one ends workers that are draining."""
 
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], companion: Companion | None) -> None:
         super().__init__(config, sockets)
         self._signals = 0
+        self._companion = companion
+
+    def run(self) -> None:
+        if self._companion is None:
+            super().run()
+            return
+        self._companion.start()
+        try:
+            super().run()
+        finally:
+            self._companion.end()
+
+    def keep_subprocess_alive(self) -> None:
+        self.keep_workers_alive()
+        if self._companion is not None and not self.should_exit.is_set():
+            self._companion.keep_alive()
+
+    def keep_workers_alive(self) -> None:
+        super().keep_subprocess_alive()
 
     @property
     def is_stopped(self) -> bool:
@@ -406,7 +442,7 @@ else:
         def init_processes(self) -> None:
             self.processes.extend(self._worker() for _ in range(self.processes_num))
 
-        def keep_subprocess_alive(self) -> None:
+        def keep_workers_alive(self) -> None:
             for place, worker in enumerate(self.processes):
                 if self.should_exit.is_set() or worker.is_alive(timeout=self.config.timeout_worker_healthcheck):
                     continue

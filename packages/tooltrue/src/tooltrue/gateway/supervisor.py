@@ -1,0 +1,250 @@
+"""The supervisor: one process that holds the servers of a gateway which are programs, for all of its workers.
+
+A worker has a connection for each server and caller. Its first line names the two, and the answer has the state of the
+server; the lines after it are MCP of the newest stateless revision, so that every worker can answer the questions of a
+session-based program::
+
+      worker                                            supervisor
+        |--- {"server": "git", "caller": "ada"} ---------->|
+        |<-- {"state": "ready"} ----------------------------|   or an error, with its code and facts
+        |<== MCP ===========================================>|
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from tooltrue._internal.platform import processes
+from tooltrue._internal.platform.event_loop import run as run_loop
+from tooltrue._internal.platform.families import join_family
+from tooltrue._internal.platform.parents import stop_with_parent
+from tooltrue._internal.platform.private_sockets import accept_private
+from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.client.question_limits import QuestionLimits
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.neighbours import Neighbours
+from tooltrue.errors import ConfigurationError, ConnectionLost, DefinitionError, TooltrueError
+from tooltrue.gateway.callers import ConnectionBounds
+from tooltrue.gateway.error_members import members_of
+from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
+from tooltrue.gateway.relay import CallerRelay
+from tooltrue.gateway.upstream_traffic import UpstreamLimits, UpstreamTraffic
+from tooltrue.gateway.wording import GATEWAY_SUPERVISOR_SERVER_UNKNOWN
+from tooltrue.host.admission import AdmissionVerdict
+from tooltrue.host.host import Host
+from tooltrue.host.host_guard import unguarded
+from tooltrue.host.upstream_calls import OpenConnection
+from tooltrue.jsonrpc.messages import decode, encode
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
+from tooltrue.policy.layers.errors_as_results import errors_as_results
+from tooltrue.protocol.types import Implementation
+from tooltrue.server.sealed_tokens import Sealer
+from tooltrue.server.server import ProtocolServer, ServerSession
+from tooltrue.server.service import ServedProvider
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.tools.vocabulary import LOCAL, Principal
+from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.line_channel import LineChannel
+
+__all__ = ["Supervisor", "SupervisorSettings", "run"]
+
+_LAST_SECONDS = 1.2
+_NOT_ACCEPTED_SECONDS = 1.0
+
+_log = logging.getLogger("tooltrue")
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorSettings:
+    """The settings of a supervisor, pickled. ``key`` seals the state of questions, and ``family`` is the name that the
+    programs bear; both outlive the process, as the next one has them too."""
+
+    config: HostConfig
+    bounds: ConnectionBounds
+    questions: QuestionLimits
+    key: bytes
+    family: str
+    begin_log: Callable[[], None]
+
+
+def run(settings: SupervisorSettings, listener: socket.socket) -> None:
+    """Serve in a process of its own, until SIGTERM or the end of the parent; then no program is left."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, whose workers end first
+    stop_with_parent()
+    settings.begin_log()
+    join_family(settings.family)
+    processes.adopt_orphans()
+    run_loop(_until_stopped(settings, listener))
+    processes.end_children()
+
+
+async def _until_stopped(settings: SupervisorSettings, listener: socket.socket) -> None:
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        processes.exit_within(_LAST_SECONDS)
+        loop.call_soon_threadsafe(stopped.set)
+
+    signal.signal(signal.SIGTERM, stop)
+    supervisor = Supervisor(settings.config, settings.bounds, settings.questions, settings.key)
+    async with supervisor.serving(listener):
+        await stopped.wait()
+
+
+class Supervisor:
+    """The programs of a file, and the connections of workers to them. Definitions pass as they are, and there are no
+    layers: the guard is in the workers."""
+
+    def __init__(
+        self,
+        config: HostConfig,
+        bounds: ConnectionBounds,
+        questions: QuestionLimits,
+        key: bytes,
+        **host_settings: Any,
+    ) -> None:
+        self._bounds = bounds
+        self._questions = questions
+        self._sealer = Sealer((key,))
+        self._facts = MemoryFacts()
+        self._operations = HeldOperations(HELD_SECONDS)
+        self._relays: list[CallerRelay] = []
+        self._servers: dict[str, ProtocolServer] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._host = Host(
+            config, relay=self._relay, pins=False, judge=_admit, guarding=unguarded, audit=False, **host_settings
+        )
+
+    def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
+        # The workers limit the operations; here each may run.
+        traffic = UpstreamTraffic(one.label, UpstreamLimits())
+        relay = CallerRelay(
+            one, open_connection, self._operations, self._bounds, self._questions, traffic, is_shared=one.shared
+        )
+        self._relays.append(relay)
+        return relay
+
+    @contextlib.asynccontextmanager
+    async def serving(self, listener: socket.socket) -> AsyncGenerator[None]:
+        """Within the context, the programs run, and connections at ``listener`` are served."""
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(self._run_programs()), loop.create_task(self._accept(listener))]
+        try:
+            yield
+        finally:
+            tasks += self._connections
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_programs(self) -> None:
+        async with self._host:
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._operations.close()
+                for relay in self._relays:
+                    await relay.callers.close()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection = await accept_private(listener)
+            except OSError as error:
+                _log.warning("the supervisor cannot accept a connection: %s", error.strerror)
+                await asyncio.sleep(_NOT_ACCEPTED_SECONDS)
+                continue
+            task = asyncio.get_running_loop().create_task(self._serve(connection))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        """Serve one connection until it ends."""
+        loop = asyncio.get_running_loop()
+        hello: asyncio.Future[bytes] = loop.create_future()
+        ended = asyncio.Event()
+
+        def begin(line: bytes) -> None:
+            if not hello.done():
+                hello.set_result(line)
+
+        def end() -> None:
+            ended.set()
+            hello.cancel()
+
+        channel = await LineChannel.over(connection, begin, end)
+        try:
+            match decode(await hello):
+                case {"server": str(label), "caller": str() | None as caller}:
+                    session = await self._begun(channel, label, caller)
+                case _:
+                    session = None
+            if session is not None:
+                try:
+                    await ended.wait()
+                finally:
+                    await session.close()
+        finally:
+            await channel.close()
+
+    async def _begun(self, channel: LineChannel, label: str, caller: str | None) -> ServerSession | None:
+        """Answer a worker with the state of a server, and begin its session if the server is ready."""
+        try:
+            server = await self._server(label)
+        except TooltrueError as error:
+            channel.write(encode({"error": [_kind(error), members_of(error)]}))
+            return None
+        session = server.connect(channel.write, Carrier("stdio"), LOCAL if caller is None else Principal(caller))
+        channel.on_line = session.feed
+
+        def crowded(is_crowded: bool) -> None:
+            channel.pause(is_crowded)
+            session.hold(is_crowded)
+
+        channel.crowded = crowded
+        channel.write(encode({"state": "ready"}))
+        return session
+
+    async def _server(self, label: str) -> ProtocolServer:
+        """The served form of a program, once it has started. Raises the reason why it is not ready."""
+        if (life := self._host.life_of(label)) is None:
+            raise ConfigurationError.of(GATEWAY_SUPERVISOR_SERVER_UNKNOWN, server=label)
+        await life.settled.wait()
+        if life.client is None:
+            raise life.reason or ConnectionLost.of(CONNECTION_CLOSED)
+        if life.name not in self._servers:
+            facts, remote = life.client.facts, life.remote
+            self._servers[life.name] = ProtocolServer(
+                ServedProvider(
+                    info=Implementation(name=facts.name or life.name, version=facts.version),
+                    provider=errors_as_results("en")(remote),
+                    sealer=self._sealer,
+                    facts=self._facts,
+                    instructions=lambda: remote.instructions,
+                )
+            )
+        return self._servers[life.name]
+
+
+def _kind(error: TooltrueError) -> str:
+    """How a worker treats the server: it retries only a connection."""
+    match error:
+        case ConfigurationError():
+            return "configuration"
+        case DefinitionError():
+            return "definition"
+        case _:
+            return "connection"
+
+
+def _admit(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
+    """Every definition: the workers inspect them."""
+    return AdmissionVerdict()

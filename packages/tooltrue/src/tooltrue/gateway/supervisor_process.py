@@ -1,0 +1,133 @@
+"""The process of the supervisor, as the parent of the workers runs it: it begins before them and ends after them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from tooltrue._internal.platform.families import end_family, new_family, reap_orphans
+from tooltrue._internal.platform.private_sockets import HAS_PRIVATE_SOCKETS, bind_private
+from tooltrue.client.config import HostConfig
+from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.settings import bounds_of, is_program, question_limits_of, with_settings
+from tooltrue.gateway.supervisor import SupervisorSettings, run
+from tooltrue.gateway.wording import (
+    GATEWAY_SUPERVISOR_ADDRESS_FAILED,
+    GATEWAY_SUPERVISOR_ENDED,
+    GATEWAY_SUPERVISOR_IMPOSSIBLE,
+)
+from tooltrue.policy.config import OperatorConfig
+from tooltrue.wording import coded_sentence
+
+__all__ = ["SupervisorProcess", "supervising"]
+
+_END_SECONDS = 2.0
+_STEADY_SECONDS = 30.0
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 60.0
+
+_log = logging.getLogger("tooltrue")
+
+
+@contextlib.contextmanager
+def supervising(
+    config: HostConfig, operator: OperatorConfig | None, begin_log: Callable[[], None]
+) -> Generator[SupervisorProcess | None]:
+    """The supervisor of the programs in ``config``, not started; ``None`` where there are none. Raises
+    ``ConfigurationError`` where the system has no socket that other users cannot reach."""
+    programs = tuple(one for one in with_settings(config, operator).servers if is_program(one))
+    if not programs:
+        yield None
+        return
+    if not HAS_PRIVATE_SOCKETS:
+        labels = ", ".join(one.label for one in programs)
+        raise ConfigurationError.of(GATEWAY_SUPERVISOR_IMPOSSIBLE, servers=labels)
+    with tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True) as folder:
+        address = str(Path(folder) / "supervisor")
+        try:
+            listener = bind_private(address)
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise ConfigurationError.of(GATEWAY_SUPERVISOR_ADDRESS_FAILED, address=address, problem=problem) from None
+        settings = SupervisorSettings(
+            replace(config, servers=programs),
+            bounds_of(operator),
+            question_limits_of(operator),
+            secrets.token_bytes(32),
+            new_family(),
+            begin_log,
+        )
+        with listener:
+            yield SupervisorProcess(settings, listener, address)
+
+
+def _begin(settings: SupervisorSettings, listener: socket.socket) -> BaseProcess:
+    process = multiprocessing.get_context("spawn").Process(
+        target=run, args=(settings, listener), name="supervisor", daemon=True
+    )
+    process.start()
+    return process
+
+
+class SupervisorProcess:
+    """A companion of the workers (:class:`tooltrue.transport.http_runner.Companion`). Every process of it accepts from
+    the same socket, so that workers which connect while there is none wait for the next one."""
+
+    def __init__(
+        self,
+        settings: SupervisorSettings,
+        listener: socket.socket,
+        address: str,
+        *,
+        begin: Callable[[SupervisorSettings, socket.socket], BaseProcess] = _begin,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.address = address
+        self._settings = settings
+        self._listener = listener
+        self._begin = begin
+        self._clock = clock
+        self._process: BaseProcess | None = None
+        self._began = 0.0
+        self._pause = _FIRST_PAUSE_SECONDS
+        self._again_at: float | None = None
+
+    def start(self) -> None:
+        self._began = self._clock()
+        self._again_at = None
+        self._process = self._begin(self._settings, self._listener)
+
+    def keep_alive(self) -> None:
+        """Start another process if this one has ended: its programs end first, and a pause grows while it ends soon."""
+        if self._process is None or self._process.is_alive():
+            return
+        now = self._clock()
+        if self._again_at is None:
+            _log.warning("%s", coded_sentence(GATEWAY_SUPERVISOR_ENDED, "en", {"code": self._process.exitcode}))
+            end_family(self._settings.family)
+            if now - self._began >= _STEADY_SECONDS:
+                self._pause = _FIRST_PAUSE_SECONDS
+            self._again_at = now + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+        if now >= self._again_at:
+            reap_orphans([child.pid for child in multiprocessing.active_children()])
+            self.start()
+
+    def end(self) -> None:
+        """End the process, and all programs that it has started."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        self._process.join(_END_SECONDS)
+        self._process.kill()
+        self._process.join()
+        end_family(self._settings.family)
