@@ -18,7 +18,8 @@ def trace_context(meta: Mapping[str, Any] | None) -> dict[str, str]:
     parent, state = (None, None) if not meta else (meta.get("traceparent"), meta.get("tracestate"))
     if not _matches(_TRACEPARENT, parent):
         return {}
-    return {"traceparent": parent, "tracestate": state} if _matches(_TRACESTATE, state) else {"traceparent": parent}
+    context: dict[str, str] = {"traceparent": parent}
+    return {**context, "tracestate": state} if _matches(_TRACESTATE, state) else context
 
 
 def _matches(pattern: re.Pattern[str], text: object) -> TypeGuard[str]:
