@@ -41,6 +41,7 @@ sys.path += [
 ]  # modules of the repository that are not installed
 
 from api_reference import reference_pages  # noqa: E402 - found by the line above
+from gateway_picture import gateway_picture  # noqa: E402
 from installing import installation_page, with_install  # noqa: E402
 from pipeline_picture import picture  # noqa: E402
 
@@ -81,6 +82,7 @@ def _made() -> dict[str, str]:
         "platforms.md": platforms_page(),
         **rule_pages(),
         **reference_pages(),
+        "gateway.svg": gateway_picture(),
         "pipeline.svg": picture(),
         "zh/pipeline.svg": picture("zh"),
     }
@@ -301,7 +303,7 @@ TASKS = {
     ("write a server", "编写服务器"): ("new", "dev", "test", "check", "lock", "diff"),
     ("serve it", "启动服务"): ("serve", "keys", "approvals", "audit", "policy"),
     ("use a server", "使用服务器"): ("list", "call", "inspect", "chat", "login", "logout"),
-    ("set up clients and hosts", "设置客户端和宿主"): ("connect", "inventory", "trust", "pins", "wrap"),
+    ("set up clients and hosts", "设置客户端和宿主"): ("connect", "inventory", "trust", "pins", "gateway", "wrap"),
     ("improve tools", "改进工具"): ("find", "eval", "doctor"),
     ("more", "其他"): (),
 }

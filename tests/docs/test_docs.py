@@ -114,6 +114,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_commands_of_a_page_print_the_shown_output(page: Path, tmp_path: Path) -> None:
     for folder in ("examples", "demo/sample"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "settings")}
     for _, block in blocks("console", page):
         status = 0
         for command, shown in commands_of(block.text):
@@ -125,7 +126,7 @@ def test_the_commands_of_a_page_print_the_shown_output(page: Path, tmp_path: Pat
                 done = subprocess.run(
                     warm_command(*words[1:]),
                     cwd=tmp_path,
-                    env={**environment(), "XDG_STATE_HOME": str(tmp_path / "state"), **settings},
+                    env={**environment(), **folders, **settings},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,

@@ -194,7 +194,7 @@ def test_english_help_is_shown_in_a_chinese_locale_on_request():
         (("audit", "tail", "-n", "some"), "'-n' 的值无效：'some' 不是有效的整数。"),
         (("serve", TEST, "--workers", "65"), "'--workers' 的值无效：65 不在范围 1<=x<=64 之内。"),
         (("check", "--format", "xml"), "'--format' 的值无效：'xml' 不是以下之一：'text', 'json'"),
-        (("wrap", "nowhere.json"), "'FILE' 的值无效：文件 'nowhere.json' 不存在。"),
+        (("inventory", "nowhere.json"), "'[PATH]...' 的值无效：路径 'nowhere.json' 不存在。"),
         (("list", TEST, "--timeout", "nan"), "'--timeout' 的值无效：'nan' 不是可以计算的数值。"),
         (("list", TEST, "more"), "多余的参数（more）。"),
         (("list", "--timeout"), "选项 '--timeout' 需要一个值。"),

@@ -322,8 +322,8 @@ def test_the_block_of_any_client_can_be_printed(desk: Desk) -> None:
         (("cursor", "../attic.py", "--name", "a b"), "TT4665"),
         (("cursor", "../attic.py", "--env", "A B=1"), "TT4006"),
         (("cursor", "../attic.py", "--env", "NOT_SET"), "TT4006"),
-        (("cursor",), "TARGET, --remove NAME or --undo"),
-        (("cursor", "../attic.py", "--undo"), "TARGET, --remove NAME or --undo"),
+        (("cursor",), "TARGET, --gateway, --remove NAME or --undo"),
+        (("cursor", "../attic.py", "--undo"), "TARGET, --gateway, --remove NAME or --undo"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_explained(desk: Desk, words: tuple[str, ...], code: str) -> None:

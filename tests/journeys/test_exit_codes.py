@@ -40,7 +40,6 @@ DONE = (
     ("serve", NOTES),
     ("test", NOTES, "--calls", "1"),
     ("trust", "--list"),
-    ("wrap", SERVERS),
 )
 FAILED = (
     ("call", NOTES, "get_notes", "prefix:=1"),
@@ -69,7 +68,7 @@ MISUSED = (
     ("serve", NOTES, "--workers", "2"),
     ("serve", "files"),
     ("trust", SERVERS),
-    ("wrap", "nowhere.json"),
+    ("wrap", SERVERS),
 )
 OF_SERVERS = (
     ("call", "{}", "x"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 import pytest
 
 from journeys.test_host import GOOD
-from support.serving import command, environment
+from support.serving import environment
 from support.warm_command import warm_command
-from tooltrue import Client
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -107,27 +105,19 @@ def test_configured_servers_are_listed_without_being_started_and_without_showing
 
 def test_a_file_with_a_slip_in_it_is_an_error_of_use(tmp_path: Path) -> None:
     desk = Desk(tmp_path, a={"command": "x", "arg": []})
-    for words in (("list",), ("inspect",), ("trust",), ("wrap",)):
+    for words in (("list",), ("inspect",), ("trust",)):
         done = desk.run(*words, "servers.json")
         assert done.returncode == 2
         assert "$.mcpServers.a.arg: there is no such key; near: args" in done.stderr
 
 
-def test_the_servers_of_a_host_can_be_put_behind_one(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, one=GOOD, two=GOOD)
-    printed = json.loads(desk.run("wrap", "servers.json").stdout)
-    wrapped = printed["mcpServers"]["tooltrue"]
-    assert (wrapped["command"], wrapped["args"]) == ("tooltrue", ["wrap", "--observe", str(desk.file)])
-    desk.run("trust", "servers.json", "--yes")
-
-    async def use() -> None:
-        async with asyncio.timeout(LIMIT), Client(command(*wrapped["args"]), env=desk.env) as client:
-            assert {tool.name for tool in await client.list_tools()} >= {"one_pid", "two_pid"}
-            pids = [(await client.call_tool(name)).value for name in ("one_pid", "two_pid")]
-            assert len(set(pids)) == 2
-
-    asyncio.run(use())
-    assert (tmp_path / "state/tooltrue/audit/wrapped.db").exists()
+@pytest.mark.parametrize(("language", "words"), [("en", "is no longer there"), ("zh", "已不再提供")])
+def test_wrap_names_the_verb_that_replaces_it(tmp_path: Path, language: str, words: str) -> None:
+    desk = Desk(tmp_path, one=GOOD)
+    done = desk.run("wrap", "servers.json", "--observe", "--lang", language)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "tooltrue gateway servers.json" in done.stderr
 
 
 def test_a_call_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:

@@ -169,12 +169,12 @@ PARTS = (
     Part(
         "a host",
         ("tests/unit/host",),
-        verbs=("chat", "connect", "eval", "inventory", "pins", "trust", "wrap"),
+        verbs=("chat", "connect", "eval", "inventory", "pins", "trust"),
     ),
     Part(
         "a gateway",
         ("tests/unit/gateway",),
-        verbs=("gateway",),
+        verbs=("gateway", "wrap"),
         windows="yes; with several workers only for servers that have an address",
     ),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),

@@ -19,7 +19,7 @@ from tooltrue._internal.platform.file_urls import (
     path_in_url,
     without_slash_before_drive,
 )
-from tooltrue._internal.platform.folders import state_folder_of
+from tooltrue._internal.platform.folders import configuration_folder_of, state_folder_of
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.state.places import audit_file, beside, sqlite_url
 from tooltrue.state.urls import open_log
@@ -39,6 +39,18 @@ def test_the_folder_is_that_of_the_system(value: str | None, monkeypatch: pytest
         monkeypatch.setenv("XDG_STATE_HOME", value)
     by_convention = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
     assert state_folder_of("program") == tmp_path / (by_convention if HAS_POSIX else "AppData/Local") / "program"
+
+
+def test_settings_of_a_user_have_a_folder_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("APPDATA", raising=False)
+    by_convention = "Library/Application Support" if sys.platform == "darwin" else ".config"
+    folder = tmp_path / (by_convention if HAS_POSIX else "AppData/Roaming") / "program"
+    for value in ("", "relative/folder"):
+        monkeypatch.setenv("XDG_CONFIG_HOME", value)
+        assert configuration_folder_of("program") == folder
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
+    assert configuration_folder_of("program") == tmp_path / "elsewhere" / "program"
 
 
 @pytest.mark.skipif(HAS_POSIX, reason="only Windows sets the variable")

@@ -15,7 +15,15 @@ import pytest
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.client_files import replacement
-from tooltrue.host.client_files.replacement import Replacement, backups_of, discard, read_client_file, replace
+from tooltrue.host.client_files.replacement import (
+    Replacement,
+    backup_beside,
+    backups_of,
+    discard,
+    read_client_file,
+    replace,
+    replace_together,
+)
 
 OLD, NEW = '{"mcpServers": {}}\n', '{"mcpServers": {"notes": {"command": "/bin/notes"}}}\n'
 
@@ -275,3 +283,28 @@ def test_a_fault_while_undoing_leaves_the_old_file_or_the_new_one(
     ):
         assert file.read_text() in (OLD, NEW)
         file.write_text(NEW)
+
+
+def test_files_that_change_together_have_backups_of_the_same_time(tmp_path: Path) -> None:
+    one, other, clock = tmp_path / "one.json", tmp_path / "other.json", Clock()
+    changed(other, OLD, clock)
+    files = [Replacement(read_client_file(path, tmp_path), NEW) for path in (one, other)]
+    of_one, of_other = replace_together(files, clock=clock)
+    assert (one.read_text(), other.read_text()) == (NEW, NEW)
+    assert backup_beside(of_other, one) == of_one
+    assert (of_one.text, of_other.text) == (None, OLD)
+    changed(other, None, clock)
+    assert backup_beside(backups_of(other)[0], one) is None
+
+
+def test_files_that_change_together_change_all_or_none(tmp_path: Path) -> None:
+    one, new, last = (tmp_path / name for name in ("one.json", "new.json", "last.json"))
+    one.write_text(OLD)
+    last.write_text(OLD)
+    files = [Replacement(read_client_file(path, tmp_path), NEW) for path in (one, new, last)]
+    last.write_text("{}")  # by another program, since it was read
+    assert code_of(lambda: replace_together(files, clock=Clock())) == "TT4659"
+    assert {path.name: path.read_text() for path in tmp_path.glob("*.json*") if ".lock" not in path.name} == {
+        "one.json": OLD,
+        "last.json": "{}",
+    }

@@ -152,7 +152,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "将服务器 TARGET 安装到 CLIENT：工具箱名称、FILE.py、FILE.py:NAME 或 package.module:NAME。\n\n"
             "CLIENT 为 'claude-desktop'、'claude-code'、'cursor'、'vscode'、'windsurf'、'codex'、'gemini-cli' 或 "
             "'cherry-studio'；'other' 输出需要添加到其他客户端配置中的内容。会先显示对客户端文件的更改，"
-            "文件的其余部分保持不变，并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项。"
+            "文件的其余部分保持不变，并在其旁保留备份。OPTIONS 是该服务器的 'tooltrue serve' 选项；与 --gateway 同用时"
+            "则为 'tooltrue gateway' 的选项。"
         ),
         "--name": "服务器在客户端中的名称。默认：取自 TARGET。",
         "--env": "服务器的环境变量；只写名称时取其当前值。",
@@ -160,6 +161,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--confirm": "服务器是否在破坏性调用前询问。默认：按客户端而定。",
         "--print": "输出需要添加到文件中的内容，不写入任何文件。",
         "--remove": "从客户端移除名为 NAME 的服务器。",
+        "--gateway": "将该客户端的服务器置于一个网关之后。",
+        "--keyring": "与 --gateway 同用：将服务器的机密移入密钥环。",
         "--undo": "将文件恢复到本命令上次更改之前的状态。",
         "--force": "替换其他程序的条目，或恢复之后又有更改的文件。",
         "--dry-run": "显示更改，不写入任何文件。",
@@ -324,13 +327,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--json": "与 --list 同用：以 JSON 输出。",
     },
     "wrap": {
-        "short": "将宿主的服务器置于本服务器之后。",
-        "help": (
-            "输出一份配置，供宿主代替 FILE 中的服务器：由一个服务器启动它们，并记录每次调用。\n\n"
-            "请将输出的配置交给宿主以代替 FILE，并保留 FILE：该服务器要读取它。使用 --observe 时，本命令就是该服务器："
-            "检查、净化并记录每次调用，不作任何询问。"
-        ),
-        "--observe": "在标准输入输出上提供所有服务器，记录每次调用，不作任何询问。",
+        "short": "已由 'tooltrue gateway' 取代。",
+        "help": "指出取代本命令的命令：'tooltrue gateway FILE'。",
+        "--observe": "可以给出，但会被忽略。",
     },
 }
 
@@ -402,7 +401,6 @@ DEFAULTS: Final[Mapping[str, str]] = {"60, or that of the file": "60，或文件
 """Defaults of options that are described in words."""
 
 TYPES: Final[Mapping[str, str]] = {
-    "file": "文件",
     "float range": "数值",
     "integer": "整数",
     "integer range": "整数",
@@ -415,7 +413,8 @@ USAGE: Final[Mapping[str, str]] = {
     " or ": " 或 ",
     "--accept needs a SERVER.": "--accept 需要 SERVER。",
     "Error: {message}": "错误：{message}",
-    "TARGET, --remove NAME or --undo is needed.": "需要 TARGET、--remove NAME 或 --undo。",
+    "TARGET, --gateway, --remove NAME or --undo is needed.": "需要 TARGET、--gateway、--remove NAME 或 --undo。",
+    "--keyring goes with --gateway.": "--keyring 须与 --gateway 同用。",
     "FILE, --list or --revoke DIGEST is needed.": "需要 FILE、--list 或 --revoke DIGEST。",
     "{value!r} is no number that can be counted with.": "{value!r} 不是可以计算的数值。",
 }

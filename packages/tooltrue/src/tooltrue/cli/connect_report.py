@@ -10,6 +10,7 @@ from tooltrue._internal.platform.file_names import NO_FILE
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import one_line, tell
 from tooltrue.cli.wording import (
+    HINT_CLIENT_ASKS_FOR_GATEWAY,
     HINT_CLIENT_BEHAVIOUR_UNKNOWN,
     HINT_CLIENT_GUARDS_ALONE,
     HINT_CLIENT_SHOWS_QUESTIONS,
@@ -27,7 +28,7 @@ from tooltrue.host.client_files.clients import ClientProfile
 from tooltrue.host.client_files.shown_change import diff
 from tooltrue.wording import Worded, sentence
 
-__all__ = ["show_consequence", "show_diff", "tell_message", "title_of", "warn"]
+__all__ = ["gateway_consequence", "show_consequence", "show_diff", "tell_message", "title_of", "warn"]
 
 _SECONDS: Final = 30.0
 _SHOWN_TOOLS: Final = 8
@@ -94,6 +95,18 @@ def _consequence(profile: ClientProfile, confirms: bool | None) -> tuple[str, bo
     if profile.elicitation == "none" and profile.asks_before_calls == "yes":
         return HINT_CLIENT_GUARDS_ALONE, True
     return HINT_CLIENT_BEHAVIOUR_UNKNOWN, False
+
+
+def gateway_consequence(profile: ClientProfile, confirms: bool | None) -> bool:
+    """Tell which side asks before the calls of a gateway in this client, and return whether its own question is left
+    out. A gateway asks before each tool whose effect the operator has not declared, so a client that asks before each
+    call would ask for the second time."""
+    if confirms is None and profile.asks_before_calls == "yes":
+        tell_message(HINT_CLIENT_ASKS_FOR_GATEWAY, client=title_of(profile), err=True)
+        return True
+    hint, is_left_out = _consequence(profile, confirms)
+    tell_message(hint, client=title_of(profile), err=True)
+    return is_left_out
 
 
 def _destructive_tools(line: Sequence[str], env: Mapping[str, str]) -> list[str] | None:

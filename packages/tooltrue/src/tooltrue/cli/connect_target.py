@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from tooltrue._internal.computed_imports import load
 from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue._internal.target_places import divided_target
 from tooltrue.cli.families import families_of
@@ -18,7 +19,7 @@ from tooltrue.cli.wording import TARGET_NOT_CONNECTABLE, TARGET_NOT_SERVABLE
 from tooltrue.errors import ConfigurationError
 from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
 
-__all__ = ["served_words"]
+__all__ = ["gateway_words", "served_words"]
 
 _PATHS: Final = frozenset({"DIR", "FILE"})
 """The placeholders of options that take a path."""
@@ -46,11 +47,17 @@ def served_words(target: str, options: Sequence[str]) -> tuple[str, ...]:
     else:
         raise ConfigurationError.of(TARGET_NOT_CONNECTABLE, target=target)
     takes = {option.name: option.placeholder for family in families.values() for option in family.options}
-    takes |= _options_of_serve()
+    takes |= _options_of("serve")
     words = tuple(_absolute(options, takes))
     first = words[0].partition("=")[0] if words else ""
     is_own = place.endswith(".py") and first.startswith("-") and first != "--" and first not in takes
     return ("serve", served, *(("--",) if is_own else ()), *words)
+
+
+def gateway_words(file: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The words of the command line that puts a gateway before the servers of ``file``, with these options of
+    ``tooltrue gateway``."""
+    return ("gateway", file, *_absolute(options, _options_of("gateway")))
 
 
 def _is_installed(module: str) -> bool:
@@ -73,9 +80,8 @@ def _is_installed(module: str) -> bool:
     return True
 
 
-def _options_of_serve() -> dict[str, str]:
-    from tooltrue.cli.serve_verb import command  # noqa: PLC0415 - the options of another verb
-
+def _options_of(verb: str) -> dict[str, str]:
+    command: click.Command = load(f"tooltrue.cli.{verb}_verb:command")
     options = [param for param in command.params if isinstance(param, click.Option)]
     return {name: option.metavar or "" for option in options for name in option.opts}
 

@@ -55,7 +55,7 @@ _VERBS = (
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""
 
 _LISTING = "tooltrue.listing"
-_SERVE = ("gateway", "serve", "wrap")
+_SERVE = ("gateway", "serve")
 """Commands whose standard output carries the protocol: :mod:`tooltrue.transport.stdio` reserves it."""
 
 _SYNONYMS = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 from tooltrue.cli.language import current_language
 from tooltrue.cli.printing import is_somebody_here, one_line, tell
 from tooltrue.cli.terminal_prompts import agrees, answer_question, prompted
-from tooltrue.cli.wording import CONFIGURED_SERVERS_UNUSABLE, WARNING_DANGEROUS_COMMAND
+from tooltrue.cli.wording import CONFIGURED_SERVERS_UNUSABLE, UNKNOWN_CONFIGURED_SERVER, WARNING_DANGEROUS_COMMAND
 from tooltrue.client.client import Target
-from tooltrue.client.config import AskInput, HostConfig, Input, read_config
-from tooltrue.errors import TransportError
+from tooltrue.client.config import AskInput, HostConfig, Input, Launch, ReadSecret, read_config, resolved
+from tooltrue.errors import ConfigurationError, TransportError
 from tooltrue.host.host import Elicit, Host, ServerStatus
-from tooltrue.host.launches import ApproveLaunch, LaunchRequest
+from tooltrue.host.launches import ApproveLaunch, Launches, LaunchRequest
 from tooltrue.host.prompters import at_terminal
 from tooltrue.host.servers import Patience
 from tooltrue.policy.audit.recorder import Recorder
@@ -33,6 +34,7 @@ __all__ = [
     "check_any",
     "elicit_here",
     "is_config",
+    "launch_requests",
     "opened",
     "problem_of",
     "show_request",
@@ -118,6 +120,29 @@ async def _approve(request: LaunchRequest) -> bool:
             what = "Send it" if request.connects else "Start it"
             return await agrees(f"{what}, now and whenever it is the same?")
     return False
+
+
+def launch_requests(
+    launches: Launches, config: HostConfig, servers: Sequence[str], read_secret: ReadSecret | None = None
+) -> list[LaunchRequest]:
+    """The requests for approval of these servers of a file, by default of all. A server whose variables are missing is
+    reported, and has none."""
+    by_label = {one.label: one for one in config.servers}
+    for label in servers:
+        if label not in by_label:
+            known = ", ".join(by_label)
+            raise ConfigurationError.of(UNKNOWN_CONFIGURED_SERVER, file=config.name, server=label, known=known)
+    requests: list[LaunchRequest] = []
+    for label in servers or by_label:
+        default_of: AskInput = lambda one: one.default or f"${{input:{one.id}}}"  # noqa: E731 - it has no other name
+        try:
+            way = asyncio.run(resolved(by_label[label], config, default_of, read_secret=read_secret))
+        except ConfigurationError as error:
+            tell(one_line(error.say(current_language())), fg="yellow", err=True)
+            continue
+        if isinstance(way, Launch) or way.takes:
+            requests.append(launches.request(label, config.name, way))
+    return requests
 
 
 def show_request(request: LaunchRequest) -> None:

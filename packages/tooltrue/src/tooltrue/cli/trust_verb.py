@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 
 import click
 
 from tooltrue.cli.output import show_json, show_rows
 from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.terminal_host import approve_here, show_request
+from tooltrue.cli.terminal_host import approve_here, launch_requests, show_request
 from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import misuse
-from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIGURED_SERVER, UNKNOWN_LAUNCH_APPROVAL
-from tooltrue.client.config import Launch, read_config, resolved
+from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_LAUNCH_APPROVAL
+from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.launches import Launches, LaunchRequest
 
@@ -44,25 +43,7 @@ def command(
     elif file is None:
         raise misuse("FILE, --list or --revoke DIGEST is needed.")
     else:
-        _approve(launches, _requests(launches, file, servers), yes)
-
-
-def _requests(launches: Launches, file: str, servers: tuple[str, ...]) -> list[LaunchRequest]:
-    config = read_config(file)
-    by_label = {one.label: one for one in config.servers}
-    for label in servers:
-        if label not in by_label:
-            raise ConfigurationError.of(UNKNOWN_CONFIGURED_SERVER, file=file, server=label, known=", ".join(by_label))
-    requests: list[LaunchRequest] = []
-    for label in servers or by_label:
-        try:
-            way = asyncio.run(resolved(by_label[label], config, lambda one: one.default or f"${{input:{one.id}}}"))
-        except ConfigurationError as error:
-            tell(one_line(error.say()), fg="yellow", err=True)
-            continue
-        if isinstance(way, Launch) or way.takes:
-            requests.append(launches.request(label, config.name, way))
-    return requests
+        _approve(launches, launch_requests(launches, read_config(file), servers), yes)
 
 
 def _approve(launches: Launches, requests: list[LaunchRequest], yes: bool) -> None:

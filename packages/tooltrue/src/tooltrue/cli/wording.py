@@ -726,3 +726,54 @@ LABEL_ANY_CLIENT: Final = message(
     "your client",
     "您的客户端",
 )
+VERB_WRAP_REPLACED: Final = message(
+    "TT4695",
+    "`tooltrue wrap` is no longer there; the gateway puts the servers of a file behind one: tooltrue gateway {file}",
+    "`tooltrue wrap` 已不再提供；由网关将文件中的服务器置于一个服务器之后：tooltrue gateway {file}",
+)
+# connect --gateway
+HINT_CLIENT_ASKS_FOR_GATEWAY: Final = message(
+    "TT4696",
+    "{client} asks you before each call. So --no-confirm is written, and the gateway does not ask a second time: "
+    "whatever you always allow in {client} runs without a question. --confirm leaves it out.",
+    "{client} 在每次调用前都会询问您。因此写入 --no-confirm，网关不再重复询问：您在 {client} 中设为始终允许的工具"
+    "将不经询问而运行。--confirm 会去掉该选项。",
+)
+CONSOLE_MOVE_SERVERS: Final = message(
+    "TT4697",
+    "Write these changes, and approve the commands above?",
+    "是否写入这些更改，并批准以上命令？",
+)
+REPORT_SERVERS_BEHIND_GATEWAY: Final = message(
+    "TT4698",
+    "Behind the gateway now: {servers}. Their definitions are in {file}. Approved commands: {count}.",
+    "现已置于网关之后：{servers}。其定义在 {file} 中。已批准的命令：{count} 条。",
+)
+CLIENT_WITHOUT_SERVERS_TO_MOVE: Final = message(
+    "TT4699",
+    "{file} has no server that can stand behind a gateway.",
+    "{file} 中没有可置于网关之后的服务器。",
+)
+HINT_SERVER_STAYS: Final = message(
+    "TT4813",
+    "{server} stays with the client: {problem}.",
+    "{server} 保留在客户端中：{problem}。",
+)
+WARNING_GATEWAY_FILE_STAYS: Final = message(
+    "TT4814",
+    "{file} has changed since connect wrote it, and stays. --force restores it too.",
+    "{file} 在 connect 写入之后又有更改，将予保留。--force 会一并恢复。",
+)
+GATEWAY_NEEDS_CLIENT_FILE: Final = message(
+    "TT4815",
+    "No file of {client} is edited here. Put its servers into a file of yours, and give {client} the command "
+    "`tooltrue gateway FILE` in their place.",
+    "此处不编辑 {client} 的文件。请将其服务器放入您自己的文件，并为 {client} 配置命令 "
+    "`tooltrue gateway FILE` 以取代它们。",
+)
+HINT_BACKUP_HOLDS_SECRETS: Final = message(
+    "TT4816",
+    "The backup still has the secrets that moved to the keyring: --undo needs them. Delete the backup once you are "
+    "content.",
+    "备份中仍有已移入密钥环的机密：--undo 需要它们。确认无误后请删除备份。",
+)

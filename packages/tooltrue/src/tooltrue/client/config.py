@@ -28,6 +28,8 @@ from tooltrue.client.wording import (
     CLIENT_CONFIG_KEY_UNKNOWN,
     CLIENT_CONFIG_MALFORMED,
     CLIENT_CONFIG_REFERENCE_UNKNOWN,
+    CLIENT_CONFIG_SECRET_MISSING,
+    CLIENT_CONFIG_SECRET_UNREADABLE,
     CLIENT_CONFIG_SEVERAL_TABLES,
     CLIENT_CONFIG_SIGN_IN_IGNORED,
     CLIENT_CONFIG_SSE_DEPRECATED,
@@ -46,7 +48,7 @@ from tooltrue.client.wording import (
     REASON_AUTH_PROVIDER,
     REASON_HEADERS_COMMAND,
 )
-from tooltrue.errors import ConfigurationError, ParseError, fact_of
+from tooltrue.errors import ConfigurationError, ParseError, StateError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import Value, replaced
@@ -64,6 +66,7 @@ __all__ = [
     "HostConfig",
     "Input",
     "Launch",
+    "ReadSecret",
     "RemoteEndpoint",
     "ServerConfig",
     "document_of",
@@ -86,6 +89,9 @@ class Input(Value, frozen=True):
 
 AskInput: TypeAlias = Callable[[Input], "str | Awaitable[str | None] | None"]
 """Asks the person for a value; ``None`` if there is no answer."""
+
+ReadSecret: TypeAlias = Callable[[str], Awaitable[str | None]]
+"""Reads the value of a name in the keyring; ``None`` if there is none. Raises ``StateError``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,15 +522,18 @@ async def resolved(
     ask: AskInput | None = None,
     input_answers: dict[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
+    read_secret: ReadSecret | None = None,
 ) -> Launch | RemoteEndpoint:
     """Return the server with its variables filled in. Raises ``ConfigurationError`` that names the missing one.
 
-    ``ask`` is asked for each input once: ``input_answers`` stores the answers.
+    ``ask`` is asked for each input once: ``input_answers`` stores the answers. ``read_secret`` reads the values of
+    ``${keyring:NAME}``, by default from the keyring of the system.
     """
     if server.unsupported is not None:
         raise server.unsupported
     filling = _Filling(server, config, os.environ if environ is None else environ)
     await filling.ask(ask, {} if input_answers is None else input_answers)
+    await filling.unlock(_read_secret if read_secret is None else read_secret)
     if server.url is not None:
         headers = {name: filling.filled(value) for name, value in server.headers.items()}
         takes = filling.referred((server.url, *server.headers.values()))
@@ -571,8 +580,19 @@ def refers_only(text: str) -> bool:
 
 def _inputs_of(texts: Iterable[str | None]) -> tuple[str, ...]:
     """Return the inputs that are referred to, each once."""
+    return _named_by("input:", texts)
+
+
+def _named_by(kind: str, texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the names of the references that begin with ``kind``, each once."""
     bodies = (body for text in texts if text is not None for body in _REFERENCE.findall(text))
-    return tuple(dict.fromkeys(body[6:] for body in bodies if body.startswith("input:")))
+    return tuple(dict.fromkeys(body.removeprefix(kind) for body in bodies if body.startswith(kind)))
+
+
+async def _read_secret(name: str) -> str | None:
+    from tooltrue.client.auth.keyring_variables import read_variable  # noqa: PLC0415 - few files refer to the keyring
+
+    return await read_variable(name)
 
 
 class _Filling:
@@ -583,6 +603,7 @@ class _Filling:
         self._config = config
         self._environ = environ
         self._answers: dict[str, str] = {}
+        self._secrets: dict[str, str] = {}
         self.inputs: tuple[Input, ...] = ()
         self._places = {
             "workspaceFolder": str(config.folder),
@@ -616,6 +637,19 @@ class _Filling:
                 input_answers[id] = answer
             self._answers[id] = input_answers[id]
 
+    async def unlock(self, read_secret: ReadSecret) -> None:
+        """Read the values that stand in the keyring."""
+        server = self._server
+        words = (server.command, server.url, server.cwd, server.env_file, *server.args)
+        for name in _named_by("keyring:", (*words, *server.env.values(), *server.headers.values())):
+            try:
+                value = await read_secret(name)
+            except StateError as error:
+                raise self._error(CLIENT_CONFIG_SECRET_UNREADABLE, name=name, problem=fact_of(error)) from None
+            if value is None:
+                raise self._error(CLIENT_CONFIG_SECRET_MISSING, name=name)
+            self._secrets[name] = value
+
     def filled(self, text: str) -> str:
         return _REFERENCE.sub(lambda match: self._value(match[1]), text)
 
@@ -633,6 +667,8 @@ class _Filling:
             return self._places[body]
         if body.startswith("input:"):
             return self._answers[body[6:]]
+        if body.startswith("keyring:") and body[8:] in self._secrets:
+            return self._secrets[body[8:]]
         variable = _VARIABLE.fullmatch(body)
         if variable is None:
             raise self._error(CLIENT_CONFIG_REFERENCE_UNKNOWN, reference=f"${{{body[:80]}}}")
@@ -647,7 +683,7 @@ class _Filling:
         if body.startswith("input:"):
             one = self._config.inputs.get(body[6:])
             return one is None or one.secret or is_secret(one.id)
-        return body not in self._places and is_secret(body)
+        return body.startswith("keyring:") or (body not in self._places and is_secret(body))
 
     def _error(self, code: str, **facts: Any) -> ConfigurationError:
         return ConfigurationError.of(code, file=self._config.name, path=self._server.path, **facts)

@@ -230,14 +230,30 @@ CLIENT_CONFIG_VARIABLE_UNSET: Final = message(
 CLIENT_CONFIG_REFERENCE_UNKNOWN: Final = message(
     "TT9207",
     "{file} {path}: {reference} is unknown. There are ${{env:NAME}}, ${{env:NAME:-default}}, ${{NAME}}, "
-    "${{input:ID}} of an input that is declared, ${{workspaceFolder}} and ${{userHome}}.",
+    "${{input:ID}} of an input that is declared, ${{keyring:NAME}}, ${{workspaceFolder}} and ${{userHome}}.",
     "{file} {path}：{reference} 无法识别。可用：${{env:NAME}}、${{env:NAME:-default}}、${{NAME}}、已声明的 ${{inpu"
-    "t:ID}}、${{workspaceFolder}} 和 ${{userHome}}。",
+    "t:ID}}、${{keyring:NAME}}、${{workspaceFolder}} 和 ${{userHome}}。",
 )
 CLIENT_CONFIG_INPUT_MISSING: Final = message(
     "TT9208",
     "{file} {path}: the input {id} has no valid answer. Give one at the start.",
     "{file} {path}：输入 {id} 没有得到可接受的值。启动者须提供。",
+)
+CLIENT_CONFIG_SECRET_MISSING: Final = message(
+    "TT4810",
+    "{file} {path}: the keyring has no value named {name}.",
+    "{file} {path}：密钥环中没有名为 {name} 的值。",
+)
+CLIENT_CONFIG_SECRET_UNREADABLE: Final = message(
+    "TT4811",
+    "{file} {path}: {name} cannot be read from the keyring: {problem}",
+    "{file} {path}：无法从密钥环读取 {name}：{problem}",
+)
+KEYRING_UNUSABLE: Final = message(
+    "TT4812",
+    "There is no keyring here that can be used. It needs a service of the system that keeps secrets, and the extra: "
+    "{install}",
+    "此处没有可用的密钥环。需要系统的密钥保管服务以及扩展：{install}",
 )
 CLIENT_CONFIG_GRANT_IGNORED: Final = message(
     "TT9221",

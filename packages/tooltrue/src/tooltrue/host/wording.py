@@ -427,6 +427,21 @@ REASON_EDIT_NOT_VERIFIED: Final = message(
     "the edit would have changed more than the server in question; edit it by hand",
     "编辑会改动该服务器以外的内容；请手动编辑",
 )
+REASON_UNSUPPORTED_KEY: Final = message(
+    "TT4817",
+    "its entry has a key that only the client can carry out",
+    "其条目含有只有该客户端才能执行的键",
+)
+REASON_ASKS_FOR_INPUT: Final = message(
+    "TT4818",
+    "the client asks you for a value of it",
+    "客户端会向您询问其中的值",
+)
+REASON_NEEDS_OPEN_FOLDER: Final = message(
+    "TT4819",
+    "it needs the folder that is open in the client",
+    "它需要客户端中打开的文件夹",
+)
 REASON_LINK_LEADS_OUTSIDE: Final = message(
     "TT4657",
     "it is a link to {target}, which is outside of your home or of the project",

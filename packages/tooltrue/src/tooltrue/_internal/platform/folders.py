@@ -9,7 +9,9 @@ from pathlib import Path
 
 from tooltrue._internal.platform.system import HAS_POSIX
 
-__all__ = ["state_folder_of"]
+__all__ = ["configuration_folder_of", "state_folder_of"]
+
+_IS_MACOS = sys.platform == "darwin"
 
 
 def state_folder_of(program: str) -> Path:
@@ -28,7 +30,19 @@ def state_folder_of(program: str) -> Path:
     return _of_macos(earlier, Path("~/Library/Application Support").expanduser() / program) if _IS_MACOS else earlier
 
 
-_IS_MACOS = sys.platform == "darwin"
+def configuration_folder_of(program: str) -> Path:
+    """The folder for the settings of ``program`` that belong to this user. It need not exist.
+
+    ``$XDG_CONFIG_HOME`` counts on every system. Without it the folder is below ``~/.config`` on Linux,
+    ``~/Library/Application Support`` on macOS and ``%APPDATA%`` on Windows.
+    """
+    home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    if home.is_absolute():
+        return home / program
+    if not HAS_POSIX:
+        roaming = Path(os.environ.get("APPDATA", ""))
+        return (roaming if roaming.is_absolute() else Path("~/AppData/Roaming").expanduser()) / program
+    return Path("~/Library/Application Support" if _IS_MACOS else "~/.config").expanduser() / program
 
 
 def _local_data(environ: Mapping[str, str]) -> Path:

@@ -13,7 +13,7 @@ from tooltrue._internal.target_places import divided_target
 from tooltrue.host.client_files.clients import ClientProfile
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["NO_CONFIRM", "command_line", "entry_of", "is_ours", "server_name", "temporary_environment"]
+__all__ = ["NO_CONFIRM", "command_line", "entry_of", "is_gateway", "is_ours", "server_name", "temporary_environment"]
 
 NO_CONFIRM: Final = "--no-confirm"
 _PROGRAM: Final = "tooltrue"
@@ -38,13 +38,25 @@ def entry_of(profile: ClientProfile, command: Sequence[str], env: Mapping[str, s
 
 def is_ours(entry: Json) -> bool:
     """Whether an entry starts tooltrue: another entry is not replaced without being told to."""
+    return bool(_words(entry))
+
+
+def is_gateway(entry: Json) -> bool:
+    """Whether an entry starts a gateway."""
+    return _words(entry)[:1] == ["gateway"]
+
+
+def _words(entry: Json) -> list[Json]:
+    """The words behind the name of the program, if an entry starts tooltrue."""
     if not is_object(entry):
-        return False
+        return []
     command, args = entry.get("command"), entry.get("args")
     if not isinstance(command, str) or not is_array(args):
-        return False
+        return []
     name = re.split(r"[\\/]", command)[-1].removesuffix(".exe")
-    return (name == _PROGRAM and bool(args) and args[0] in _VERBS) or args[1:3] == ["-c", _MAIN]
+    if name == _PROGRAM and args and args[0] in _VERBS:
+        return args
+    return args[3:] if args[1:3] == ["-c", _MAIN] else []
 
 
 def server_name(target: str) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,11 +36,13 @@ __all__ = [
     "Backup",
     "ClientFile",
     "Replacement",
+    "backup_beside",
     "backup_to_restore",
     "backups_of",
     "discard",
     "read_client_file",
     "replace",
+    "replace_together",
 ]
 
 MAX_BYTES: Final = 16_000_000
@@ -74,6 +76,11 @@ class Backup:
 
     path: Path
     digest: str
+
+    @property
+    def moment(self) -> str:
+        """The time of the change. Files that were changed together have backups of the same time."""
+        return self.path.name.rpartition(_SIGN)[2].rpartition("-")[0]
 
     @property
     def text(self) -> str | None:
@@ -156,6 +163,23 @@ def replace(change: Replacement, *, clock: Callable[[], float] = time.time, keep
     return backup
 
 
+def replace_together(changes: Sequence[Replacement], *, clock: Callable[[], float] = time.time) -> list[Backup]:
+    """Replace several files, in this order, as :func:`replace` does, with backups of the same time. If one cannot be
+    replaced, those before it are restored, and the ``ConfigurationError`` is raised."""
+    moment = clock()
+    backups: list[Backup] = []
+    try:
+        for change in changes:
+            if (backup := replace(change, clock=lambda: moment)) is not None:
+                backups.append(backup)
+    except ConfigurationError:
+        for change, backup in reversed(list(zip(changes, backups, strict=False))):
+            replace(Replacement(ClientFile(change.file.path, change.text), change.file.text), keeps_backup=False)
+            discard(backup)
+        raise
+    return backups
+
+
 def _make_folder(path: Path) -> None:
     try:
         make_private_folder(path.parent)
@@ -209,6 +233,11 @@ def backup_to_restore(file: ClientFile) -> Backup | None:
     already is passed over: its change was cut short, or taken back by hand."""
     backups = backups_of(file.path)
     return next((one for one in backups if one.follows(file.text) or one.text != file.text), None)
+
+
+def backup_beside(backup: Backup, path: Path) -> Backup | None:
+    """The backup of the file at ``path`` that was made together with ``backup``; None if there is none."""
+    return next((one for one in backups_of(path) if one.moment == backup.moment), None)
 
 
 def discard(backup: Backup) -> None:
