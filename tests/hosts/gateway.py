@@ -51,7 +51,8 @@ def servers(folder: Path) -> dict[str, Any]:
     def of_pypi(python: str, module: str, *arguments: str) -> dict[str, Any]:
         return {"command": python, "args": ["-m", module, *arguments]}
 
-    official, sqlite = python_for("servers", *RELEASES), python_for("server-sqlite", "mcp-server-sqlite==2025.4.25")
+    official = python_for("servers", *RELEASES)
+    sqlite = python_for("server-sqlite", "mcp-server-sqlite==2025.4.25", "mcp==1.30.0")  # it fails with mcp 2
     fastmcp = python_for("fastmcp-4", "fastmcp==4.1.2")
     return {
         "everything": of_npm(VICTIM),
