@@ -186,7 +186,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "将 FILE 中所有服务器的工具、资源和提示作为一个服务器提供，并经过防护的各层。\n\n"
             "FILE 是任意客户端的服务器列表，例如 mcp.json。命令未经人批准的服务器不会启动：参见 'tooltrue trust'。"
         ),
-        "--view": "在 stdio 上提供运维方文件中的哪个视图。",
+        "--view": "在标准输入输出上提供运维方文件中的哪个视图。",
     },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
