@@ -159,6 +159,7 @@ async def killed_in_mid_call(url: str) -> str:
         result = await call
         if not result.is_error:
             raise AssertionError(result.text)
+        again = result
         for _ in range(60):
             again = await client.call_tool("everything_echo", message="again")
             if not again.is_error:
@@ -222,8 +223,8 @@ def run(folder: Path, state: Path, rows: Rows) -> None:
     subprocess.run([TOOLTRUE, "trust", str(file), "--yes"], check=True, capture_output=True)
     gateway = [str(TOOLTRUE), "gateway", str(file), "--http", f"127.0.0.1:{port}", "--no-confirm", "--metrics"]
     with tempfile.TemporaryFile() as log:
+        since = time.monotonic()
         try:
-            since = time.monotonic()
             with listening(gateway, port, log, READY_SECONDS):
                 rows.add("starts", True, since, asyncio.run(all_ready(port)))
                 asyncio.run(tried(folder, f"http://127.0.0.1:{port}/mcp", rows))

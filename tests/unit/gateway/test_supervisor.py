@@ -208,7 +208,7 @@ def test_definitions_progress_and_resources_pass(tmp_path: Path) -> None:
 
 def test_the_processes_of_a_caller_are_limited_for_all_workers_together(tmp_path: Path) -> None:
     async def run() -> Any:
-        async with crew(tmp_path, the_program(tmp_path), per_caller=1) as those:
+        async with crew(tmp_path, the_program(tmp_path, revision="2025-11-25"), per_caller=1) as those:
             first, second = those.worker(), those.worker()
             async with first.in_lifespan(), second.in_lifespan(), Client(Caller(first, "ada")) as busy:
                 with pytest.raises(InputRequested):  # so its process is in use

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 __all__ = ["trace_context"]
 
@@ -15,12 +15,14 @@ _TRACESTATE: Final = re.compile(r"[ -~]{1,512}")
 def trace_context(meta: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the ``traceparent`` and ``tracestate`` of a request's ``_meta`` if they are well-formed. Baggage is not
     passed on: it may hold facts about the caller that are none of a server's business."""
-    parent, state = (None, None) if not meta else (meta.get("traceparent"), meta.get("tracestate"))
-    if not _matches(_TRACEPARENT, parent):
+    facts = meta or {}
+    context = {"traceparent": _text(_TRACEPARENT, facts.get("traceparent"))}
+    if not context["traceparent"]:
         return {}
-    context: dict[str, str] = {"traceparent": parent}
-    return {**context, "tracestate": state} if _matches(_TRACESTATE, state) else context
+    state = _text(_TRACESTATE, facts.get("tracestate"))
+    return {**context, "tracestate": state} if state else context
 
 
-def _matches(pattern: re.Pattern[str], text: object) -> TypeGuard[str]:
-    return isinstance(text, str) and pattern.fullmatch(text) is not None
+def _text(pattern: re.Pattern[str], value: object) -> str:
+    """The value if it is a well-formed text, else an empty one."""
+    return value if isinstance(value, str) and pattern.fullmatch(value) is not None else ""
