@@ -14,6 +14,7 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
@@ -111,6 +112,8 @@ class FakeFiles:
     """The real paths of all entries opened by a name, links themselves."""
     before: Callable[[str], object] = lambda _: None
     """Called with each name before it is looked up, to change the folders in between."""
+    after: Callable[[str], object] = lambda _: None
+    """Called with each name after its entry was opened, and before anything is asked of the handle."""
 
     def _add(self, fd: int) -> int:
         self.handles[fd] = _Opened(fd)
@@ -162,6 +165,7 @@ class FakeFiles:
                 raise Refusal(REPARSE_MET)
             fd = _open(real, _O_PATH | _CLOEXEC, dir_fd=parent)
         self.opened.append(self._path(fd))
+        self.after(name)
         return fd
 
     # Calls
@@ -272,7 +276,9 @@ class FakeFiles:
         if kind == 35:
             return struct.pack("<II", attributes, tag)
         if kind == 48 and self.normalizes:
-            text = self._path(fd).replace("/", "\\").encode("utf-16-le", "surrogatepass")
+            # Where NTFS keeps a file that was removed or replaced while it was open.
+            path = self._path(fd) if status.st_nlink else f"/$Extend/$Deleted/{status.st_ino:024X}"
+            text = path.replace("/", "\\").encode("utf-16-le", "surrogatepass")
             return struct.pack("<I", len(text)) + text
         if kind == 59 and self.has_wide_numbers:
             return struct.pack("<QQQ", status.st_dev, status.st_ino, 0)
@@ -341,7 +347,8 @@ class FakeFiles:
         source = self._path(fd)
         if "\\" in name or self._component(name)[1]:
             raise Refusal(NAME_INVALID)
-        if any(self._path(each.fd).startswith(f"{source}/") for each in self._living()):
+        living = list(self._living())
+        if any(path.startswith(f"{source}/") for path, _ in living):
             raise Refusal(ACCESS_DENIED)
         self.before(name)
         real = self._real_name(parent, name)
@@ -349,20 +356,18 @@ class FakeFiles:
             if not replaces:
                 raise Refusal(NAME_COLLISION)
             there = _stat(real, dir_fd=parent, follow_symlinks=False)
-            identities = [_identity(each.fd) for each in self._living()]
-            if stat.S_ISDIR(there.st_mode) or (not is_posix and (there.st_dev, there.st_ino) in identities):
+            is_open = any(identity == (there.st_dev, there.st_ino) for _, identity in living)
+            if stat.S_ISDIR(there.st_mode) or (is_open and not is_posix):
                 raise Refusal(ACCESS_DENIED)
             _rename(source, real, dst_dir_fd=parent)
             source = f"{self._path(parent)}/{real}"
         _rename(source, name, dst_dir_fd=parent)
 
-    def _living(self) -> Iterator[_Opened]:
-        for each in [*self.handles.values()]:  # other threads open more meanwhile
-            try:
-                _fstat(each.fd)
-            except OSError:
-                continue  # Python has closed it
-            yield each
+    def _living(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """The paths and the identities of all that is open. Other threads open and close more meanwhile."""
+        for each in [*self.handles.values()]:
+            with suppress(OSError):  # Python, or another thread, has closed it
+                yield self._path(each.fd), _identity(each.fd)
 
     def close(self, handle: int) -> None:
         opened = self.at(handle)

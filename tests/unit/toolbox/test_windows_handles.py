@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import threading
 from collections.abc import Generator
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,12 +153,10 @@ def test_a_file_system_without_normalized_names_has_no_short_ones(
 
 def swapping(monkeypatch: pytest.MonkeyPatch, name: str, swap: Any, *, times: int = 1) -> None:
     """Run ``swap`` once, just before the call number ``times`` that opens ``name``."""
-    count = 0
+    numbers = count(1)
 
     def before(opened: str) -> None:
-        nonlocal count
-        count += opened == name
-        if opened == name and count == times:
+        if opened == name and next(numbers) == times:
             swap()
 
     monkeypatch.setattr(FILES, "before", before)
@@ -184,6 +184,83 @@ def test_a_file_swapped_for_a_link_is_refused_or_is_still_the_old_one(
     swapping(monkeypatch, "main.py", swap, times=times)
     with refused("TT6026" if times == 1 else "TT6032" if times == 2 else "TT6029"):
         files.read_file("src/main.py")
+
+
+def changing(monkeypatch: pytest.MonkeyPatch, name: str, change: Any, *, at: range = range(1)) -> None:
+    """Run ``change`` after the calls of these numbers that open ``name``, before anything is asked of the handle."""
+    numbers = count()
+
+    def after(opened: str) -> None:
+        if opened == name and next(numbers) in at:
+            change()
+
+    monkeypatch.setattr(FILES, "after", after)
+
+
+def replace(place: Path) -> None:
+    draft = place.with_name("draft")
+    draft.write_text("newer\n")
+    draft.replace(place)
+
+
+def found(windows: SimpleNamespace, root: Path, path: str, use: str) -> tuple[str, ...]:
+    """The names under which ``path`` is found."""
+    with windows.rooted_paths.Folders([root]) as folders:
+        target = folders.target(path)
+        with target.folder.find(target.names, path, use) as spot:
+            return spot.names
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+@pytest.mark.parametrize("name", ["A longer name.txt", "a longer NAME.txt", "ALONGE~1.TXT"])
+def test_an_entry_replaced_while_it_is_looked_up_has_the_name_of_the_new_one(
+    windows: SimpleNamespace, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, use: str
+) -> None:
+    place = root / "A longer name.txt"
+    place.touch()
+    changing(monkeypatch, name, lambda: replace(place))
+    assert found(windows, root, name, use) == ("A longer name.txt",)
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda place: place.rename(place.with_name("other.py"))])
+@pytest.mark.parametrize("name", ["main.py", "MAIN.PY"])
+def test_an_entry_gone_while_it_is_looked_up_has_no_name(
+    windows: SimpleNamespace, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Any
+) -> None:
+    place = root / "src" / "main.py"
+    changing(monkeypatch, name, lambda: change(place))
+    assert found(windows, root, f"src/{name}", "write") == ("src", name)
+    place.touch()
+    changing(monkeypatch, name, lambda: change(place))
+    with pytest.raises(FileNotFoundError):
+        found(windows, root, f"src/{name}", "read")
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_an_entry_replaced_again_and_again_is_refused(
+    windows: SimpleNamespace, root: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    before = open_descriptors()
+    changing(monkeypatch, "main.py", lambda: replace(root / "src" / "main.py"), at=range(1000))
+    with pytest.raises(OSError, match=re.escape(os.strerror(errno.ELOOP))):
+        found(windows, root, "src/main.py", use)
+    assert open_descriptors() == before
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_an_append_is_at_the_end_of_the_file_whenever_that_is_replaced(
+    files: Any, root: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = root / "src" / "main.py"
+    changing(monkeypatch, "main.py", lambda: replace(place), at=range(number, number + 1))
+    try:
+        files.write_file("src/main.py", "mine\n", mode="append")
+        outcome = "written"
+    except ToolError as error:
+        outcome = error.code
+    assert outcome in ("written", "TT6055")
+    assert place.read_text().endswith("\nmine\n" if outcome == "written" else "newer\n")
+    assert sorted(os.listdir(root / "src")) == ["deep", "main.py"]
 
 
 def test_a_racing_swap_never_opens_anything_outside(files: Any, root: Path) -> None:

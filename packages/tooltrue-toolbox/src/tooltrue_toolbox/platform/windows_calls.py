@@ -74,6 +74,7 @@ _NUMBERS = {
     0xC0000103: errno.ENOTDIR,
     0xC0000106: errno.ENAMETOOLONG,
     0xC0000121: errno.EACCES,
+    0xC0000123: errno.ENOENT,  # the entry has been deleted
     0xC0000275: errno.EINVAL,
     0xC000050B: errno.ELOOP,  # a reparse point was met
     **dict.fromkeys(_NOT_OFFERED, errno.EOPNOTSUPP),

@@ -19,7 +19,7 @@ import secrets
 import stat
 import struct
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,9 @@ _SYMLINK, _MOUNT_POINT = 0xA000000C, 0xA0000003
 _NAME_SURROGATE = 0x20000000
 _FILLED_IN = frozenset((0x80000013, 0x80000015, 0x80000017, 0x80000021))
 """Reparse points whose content a driver supplies: deduplication, placeholders, compression, OneDrive."""
+
+_LOOKS = 10
+"""Attempts to look at an entry that others replace meanwhile."""
 
 # Full access for the owner, and for no one else: until the file has the access list of the one that it replaces.
 _OWNER_ALONE = struct.pack("<BBHIIII", 1, 0, 0x9004, 0, 0, 0, 20) + struct.pack(
@@ -225,12 +228,33 @@ def _opened(parent: int, name: str, access: int, options: int = 0) -> Generator[
 
 def peek(parent: int, name: str) -> EntryHandle:
     """The entry at ``name``, a link as the link itself; a directory can be started from."""
-    handle = calls.open_at(parent, _plain(name), _READ_ATTRIBUTES, 0)
+    handle, stored = _looked_up(parent, name)
     try:
-        return EntryHandle(_stored(handle, name), handle, status(handle), close)
+        return EntryHandle(stored, handle, status(handle), close)
     except BaseException:
         close(handle)
         raise
+
+
+def _looked_up(parent: int, name: str) -> tuple[int, str]:
+    """The entry at ``name``, opened to be looked at, and the name that the file system stores for it.
+
+    A handle tells the name that its entry has now. If the entry has been replaced, removed or renamed since it was
+    opened, that is a name which nobody asked for, such as one in ``$Extend\\$Deleted``, where NTFS keeps a removed file
+    for those who have it open; then ``name`` is looked up again.
+    """
+    for _ in range(_LOOKS):
+        handle = calls.open_at(parent, _plain(name), _READ_ATTRIBUTES, 0)
+        try:
+            with suppress(FileNotFoundError):  # gone since: the next look tells whether there is another one
+                stored = _stored(handle, name)
+                if stored == name or os.path.samestat(look(parent, name), status(handle)):
+                    return handle, stored
+        except BaseException:
+            close(handle)
+            raise
+        close(handle)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def _stored(handle: int, name: str) -> str:
@@ -265,10 +289,11 @@ def look(parent: int, name: str) -> os.stat_result:
 def stored_name(parent: int, name: str) -> str:
     """The name that the file system stores for the entry at ``name``; ``name`` itself where there is no entry."""
     try:
-        with _opened(parent, name, _READ_ATTRIBUTES) as handle:
-            return _stored(handle, name)
+        handle, stored = _looked_up(parent, name)
     except FileNotFoundError:
         return name
+    close(handle)
+    return stored
 
 
 # Files
