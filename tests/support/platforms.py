@@ -174,7 +174,7 @@ PARTS = (
     Part(
         "a gateway",
         ("tests/unit/gateway",),
-        verbs=("gateway", "wrap"),
+        verbs=("gateway", "grants", "wrap"),
         windows="yes; with several workers only for servers that have an address",
     ),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),

@@ -382,7 +382,7 @@ def test_a_view_has_a_resource_of_its_own() -> None:
     ("text", "told"),
     [
         ("[views.docs]\ntool = 1\n", "tooltrue.toml:2"),
-        *((f'[views."{name}"]\n', "tooltrue.toml:1") for name in (*RESERVED, "MCP", "a/b", "ä", "")),
+        *((f'[views."{name}"]\n', "tooltrue.toml:1") for name in (*RESERVED, "grants", "MCP", "a/b", "ä", "")),
         ('[views.docs]\nservers = ["wiki", "cod"]\n', "tooltrue.toml:2"),
         ('[views.docs]\nnames = { wiki_read = "no name" }\n', "tooltrue.toml:2"),
         ('[views.docs]\nnames = { wiki_read = "x", wiki_find = "x" }\n', "tooltrue.toml:2"),

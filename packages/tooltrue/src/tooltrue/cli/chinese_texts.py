@@ -188,6 +188,20 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "--view": "在标准输入输出上提供运维方文件中的哪个视图。",
     },
+    "grants": {
+        "short": "撤销调用者给网关的授权。",
+        "help": "列出并撤销网关代表其调用者操作所凭的授权。",
+        "--config": "网关的运营方文件。",
+    },
+    "grants list": {
+        "short": "列出授权。",
+        "help": "列出谁在何时连接了哪个服务器。",
+        "--json": "输出 JSON。",
+    },
+    "grants revoke": {
+        "short": "撤销一项授权。",
+        "help": "撤销 CALLER 对 SERVER 的授权：删除其令牌，并在其签发者处撤销。",
+    },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
         "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",

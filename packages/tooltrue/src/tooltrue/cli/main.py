@@ -44,6 +44,7 @@ _VERBS = (
         "connect",
         "dev",
         "gateway",
+        "grants",
         "inspect",
         "inventory",
         "keys",

@@ -777,3 +777,13 @@ HINT_BACKUP_HOLDS_SECRETS: Final = message(
     "content.",
     "备份中仍有已移入密钥环的机密：--undo 需要它们。确认无误后请删除备份。",
 )
+COMMAND_GRANT_UNKNOWN: Final = message(
+    "TT4804",
+    "{caller} has granted nothing for {server}. `tooltrue grants list` shows the grants there are.",
+    "{caller} 未对 {server} 授权。`tooltrue grants list` 会列出现有的授权。",
+)
+COMMAND_WITHOUT_GRANTS: Final = message(
+    "TT4805",
+    "{file} has no server whose callers have grants: no [servers.NAME.auth.caller].",
+    "{file} 中没有调用者需授权的服务器：没有 [servers.NAME.auth.caller]。",
+)

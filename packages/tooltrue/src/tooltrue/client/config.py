@@ -52,6 +52,7 @@ from tooltrue.errors import ConfigurationError, ParseError, StateError, fact_of
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.types import Value, replaced
+from tooltrue.transport.carrier import Auth
 from tooltrue.wording import (
     LABEL_NUMBER_ABOVE_ZERO,
     LABEL_ONE_OF,
@@ -102,7 +103,8 @@ class ServerConfig:
     patterns) and ``hints`` (whether the server's own annotations are trusted) are the operator's decision, and exist in
     TOML alone. ``prefix`` of ``False`` gives tools and prompts their own names, without that of the server, and
     ``shared`` gives all callers of a gateway one process or session; both are settings of a gateway. ``target`` is for
-    servers that come from no file: the object that a client connects to.
+    servers that come from no file: the object that a client connects to. ``auth`` authenticates the requests to
+    ``url``, in place of the sign-in of this user.
     """
 
     label: str
@@ -127,6 +129,7 @@ class ServerConfig:
     revision: str | None = None
     prefix: bool = True
     shared: bool = False
+    auth: Auth | None = field(default=None, repr=False)
     unsupported: ConfigurationError | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -18,6 +18,7 @@ from tooltrue.host.upstream_calls import OpenConnection
 from tooltrue.jsonrpc.messages import Json, canonical
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.transport.carrier import Auth
 
 __all__ = ["CallerConnection", "CallerConnections", "ConnectionBounds"]
 
@@ -53,13 +54,19 @@ _MOST_GATES: Final = 1_000
 
 class CallerConnections:
     """The connections to the server ``label``, by caller and by the capabilities of its client: a session-based server
-    learns those once, when the session begins.
+    learns those once, when the session begins. ``auth_of`` makes the credentials of each caller, if they have some.
     """
 
     def __init__(
-        self, label: str, open_connection: OpenConnection, bounds: ConnectionBounds, questions: QuestionLimits
+        self,
+        label: str,
+        open_connection: OpenConnection,
+        bounds: ConnectionBounds,
+        questions: QuestionLimits,
+        auth_of: Callable[[str], Auth] | None = None,
     ) -> None:
         self._label = label
+        self._auth_of = auth_of
         self._open_connection = open_connection
         self._bounds = bounds
         self._questions = questions
@@ -124,7 +131,9 @@ class CallerConnections:
             self._drop(key, connection)
 
         try:
-            return await self._open_connection(key[0], connection.answers, connection.answers.on_log, lost)
+            auth = None if self._auth_of is None else self._auth_of(key[0])
+            answers = connection.answers
+            return await self._open_connection(key[0], answers, answers.on_log, lost, auth=auth)
         except BaseException:
             self._forget(key, connection)
             raise

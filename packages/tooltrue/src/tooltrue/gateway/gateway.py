@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,8 @@ from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.settings import (
     bounds_of,
+    caller_grants_of,
+    exchanges_of,
     has_pins,
     question_limits_of,
     tool_search_of,
@@ -91,7 +93,8 @@ class Gateway(Server):
         host_settings: dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        config = with_settings(servers if isinstance(servers, HostConfig) else config_of(servers), operator)
+        config = servers if isinstance(servers, HostConfig) else config_of(servers)
+        config = with_settings(config, operator, is_for_one=is_for_one)
         search = search or tool_search_of(operator)
         views = views_of(operator, [one.label for one in config.servers], config.name)
         if supervisor is not None:
@@ -104,6 +107,8 @@ class Gateway(Server):
         self._is_for_one = is_for_one
         self._operations = HeldOperations(HELD_SECONDS)
         self._relays: list[CallerRelay] = []
+        self._grants = None if is_for_one else caller_grants_of(config, operator)
+        self._exchanges = {} if is_for_one else exchanges_of(config, operator)
         hosting: dict[str, Any] = {"pins": has_pins(operator), **(host_settings or {})}
         self.host = Host(
             config,
@@ -128,6 +133,10 @@ class Gateway(Server):
         self._guard.meter.sources.append(lambda: upstream_metrics(self.host.servers, self._relays, self._operations))
         if operator is not None:
             self.configure(operator)
+        if self._grants is not None:
+            from tooltrue.gateway.grant_pages import pages_of  # noqa: PLC0415 - stdio needs no HTTP
+
+            self._route_table().add(pages_of(self._grants))
 
     def _view(self, view: ViewSettings, version: str, settings: Mapping[str, Any]) -> GatewayView:
         catalogue = self.host.catalogue.selected(view.selection)
@@ -209,9 +218,15 @@ class Gateway(Server):
             UpstreamTraffic(one.label, upstream_limits_of(self._operator, one.label)),
             # The supervisor shares a process itself, and has to know each caller for that.
             is_shared=self._is_for_one or (one.shared and not isinstance(one.target, CallerTargets)),
+            grants=self._grants if self._grants is not None and one.label in self._grants.servers else None,
+            exchange=self._exchanges.get(one.label),
         )
         self._relays.append(relay)
         return relay
+
+    def _declared_credentials(self) -> Callable[[], Collection[str]]:
+        """A token exchange is the one reason to keep the token of a caller; its relay takes it from the context."""
+        return (lambda: ("authorization",)) if self._exchanges else super()._declared_credentials()
 
     @contextlib.asynccontextmanager
     async def _living(self, server: Server) -> AsyncGenerator[None]:
@@ -219,6 +234,8 @@ class Gateway(Server):
         distant = DistantRounds(self.facts, self._operations)
         async with self.host:
             await distant.open()
+            if self._grants is not None:
+                await self._grants.open()
             try:
                 await self._report_rules()
                 yield
@@ -227,6 +244,8 @@ class Gateway(Server):
                 self._operations.close()
                 for relay in self._relays:
                     await relay.callers.close()
+                if self._grants is not None:
+                    await self._grants.close()
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:

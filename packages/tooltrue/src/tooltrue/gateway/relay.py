@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Set
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 from tooltrue.client.client import Client, Result
@@ -13,9 +14,11 @@ from tooltrue.client.notifications import LogMessage
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, RpcError, fact_of
+from tooltrue.gateway.caller_grants import ASKED, CallerGrants, GrantRequired
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.gateway.token_exchange import TokenExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.host.upstream_calls import CallerRefused, OpenConnection
@@ -41,6 +44,7 @@ __all__ = ["CallerRelay"]
 T = TypeVar("T")
 
 _MOST_WORDS = 1_000
+_CONSENT_SECONDS = 300.0
 _STATE = "state:"
 """How a ``requestState`` begins that has the state of a stateless server."""
 
@@ -50,7 +54,8 @@ class CallerRelay:
 
     A stateless server over HTTP keeps nothing of a caller between two requests, so all callers use the connection of
     its definitions. With any other server each caller has a connection of its own; a server that is started as a
-    program is one process for each caller. With ``is_shared``, all use the first connection in any case.
+    program is one process for each caller. With ``is_shared``, all use the first connection in any case. With
+    ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions.
     """
 
     def __init__(
@@ -63,13 +68,21 @@ class CallerRelay:
         traffic: UpstreamTraffic,
         *,
         is_shared: bool,
+        grants: CallerGrants | None = None,
+        exchange: TokenExchange | None = None,
     ) -> None:
         self.label = one.label
         self.traffic = traffic
+        self._grants = grants
+        self._exchange = exchange
         self._is_program = one.command is not None
         self._is_shared = is_shared
         self._operations = operations
-        self.callers = CallerConnections(one.label, open_connection, bounds, questions)
+        auth_of = None if grants is None else partial(grants.auth, server=one.label)
+        if exchange is not None:
+            auth_of = exchange.auth
+        self._is_of_callers = auth_of is not None
+        self.callers = CallerConnections(one.label, open_connection, bounds, questions, auth_of)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._common = CallerConnection(self.answers)
 
@@ -79,13 +92,15 @@ class CallerRelay:
 
     def _common_of(self, client: Client) -> CallerConnection | None:
         """The connection that all callers use, if they do."""
-        if not (self._is_shared or (_is_stateless(client) and not self._is_program)):
+        if self._is_of_callers or not (self._is_shared or (_is_stateless(client) and not self._is_program)):
             return None
         if self._common.client is not client:
             self._common = CallerConnection(self.answers, client)
         return self._common
 
     def _connection(self, client: Client, context: RequestContext) -> AbstractAsyncContextManager[CallerConnection]:
+        if self._exchange is not None:
+            self._exchange.note(context)
         common = self._common_of(client)
         return self.callers.of(context) if common is None else contextlib.nullcontext(common)
 
@@ -150,8 +165,16 @@ class CallerRelay:
         send: Callable[[Client, CallerOperation], Awaitable[T]],
         was_late: Callable[[], bool] = lambda: False,
     ) -> T | InputRequiredResult:
-        """Run one round of an operation: until its result, or until the server asks."""
-        return await self._limited(client, context, lambda: self._round(client, context, method, send), was_late)
+        """Run one round of an operation: until its result, or until the server asks; or until the caller is asked to
+        consent, if the server wants credentials of it. The wait for a consent takes no slot of the server."""
+        if self._grants is not None and self._grants.is_asked(context):
+            await self._grants.answered(context, self.label, _CONSENT_SECONDS)
+        try:
+            return await self._limited(client, context, lambda: self._round(client, context, method, send), was_late)
+        except GrantRequired as error:
+            if self._grants is None:
+                raise
+            return await self._grants.ask(context, self.label, error.request)
 
     async def _round(
         self,
@@ -195,7 +218,8 @@ async def _stateless(
     rounds = operation.context.rounds
     own = None if rounds is None else rounds.own
     state = own.removeprefix(_STATE) if own is not None and own.startswith(_STATE) else None
-    responses = rounds.responses if rounds is not None and rounds.responses else None
+    is_ours = own is not None and own.startswith(ASKED)  # the answer to a question of the gateway stays here
+    responses = rounds.responses if rounds is not None and rounds.responses and not is_ours else None
     carried = operation.context.carried
     headers = {} if carried is None else params_of(carried)
     trace = trace_context(operation.context.meta)

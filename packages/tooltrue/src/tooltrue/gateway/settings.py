@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from tooltrue.client.auth.metadata import is_loopback_url
 from tooltrue.client.config import HostConfig, ServerConfig, read_config
+from tooltrue.client.oauth import SignIn
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.caller_grants import CallerGrants
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.held_operations import MOST_HELD
+from tooltrue.gateway.server_auth import SecretAbsent, auth_of, exchange_of, grants_of, secret_of
+from tooltrue.gateway.token_exchange import TokenExchange
 from tooltrue.gateway.upstream_traffic import UpstreamLimits
-from tooltrue.gateway.wording import GATEWAY_KEY_TWICE, GATEWAY_SERVER_UNKNOWN
+from tooltrue.gateway.wording import (
+    GATEWAY_AUTH_INVALID,
+    GATEWAY_KEY_TWICE,
+    GATEWAY_SERVER_UNKNOWN,
+    GRANT_PAGES_UNREACHABLE,
+    LABEL_BROWSER_IDENTITY,
+    LABEL_GATEWAY_URL,
+    LABEL_GRANT_KEY,
+    REASON_KEY_LENGTH,
+    REASON_NOT_SHARED,
+)
 from tooltrue.host.client_files.json_edit import EditRefused, parse
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
+from tooltrue.state.places import sqlite_url, state_folder
 from tooltrue.tools.search.searchable import ToolSearch
+from tooltrue.wording import Worded
 
 __all__ = [
     "bounds_of",
+    "caller_grants_of",
+    "exchanges_of",
     "has_pins",
     "is_program",
     "question_limits_of",
@@ -29,6 +50,8 @@ __all__ = [
     "upstream_limits_of",
     "with_settings",
 ]
+
+_KEY_BYTES: Final = 32
 
 
 def read_servers(file: str) -> HostConfig:
@@ -88,8 +111,77 @@ def _servers(operator: OperatorConfig | None) -> Mapping[str, Mapping[str, Any]]
     return {} if operator is None else operator.tables.get("servers", {})
 
 
-def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostConfig:
-    """Apply ``[servers.NAME]``. Raises ``ConfigurationError`` for a name that is no server of ``config``."""
+def caller_grants_of(config: HostConfig, operator: OperatorConfig | None) -> CallerGrants | None:
+    """Return the grants of callers, if a server has callers with grants. Raises ``ConfigurationError`` for a setting
+    that they lack."""
+    if operator is None:
+        return None
+    servers = {one.label: grants for one in config.servers if (grants := grants_of(one, operator)) is not None}
+    for label in servers:
+        _check_grants(label, operator)
+    if not servers:
+        return None
+    settings = _gateway(operator)
+    store = settings.get("grants") or sqlite_url(state_folder() / "tooltrue-grants.db")
+    keys = _grant_keys(next(iter(servers)), operator)
+    return CallerGrants(servers, base=settings["url"], store=store, keys=keys)
+
+
+def _check_grants(label: str, operator: OperatorConfig) -> None:
+    place = operator.place(("servers", label, "auth", "caller"))
+    _check_own(label, operator, "caller")
+    url: str = _gateway(operator).get("url", "")
+    lacks = Worded(LABEL_GATEWAY_URL, {})
+    if url.startswith("https://") or (url.startswith("http://") and is_loopback_url(url)):
+        auth = operator.tables.get("auth", {})
+        if not auth or "proxy" in auth:
+            return
+        lacks = Worded(LABEL_BROWSER_IDENTITY, {})
+    raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, place=place, server=label, problem=lacks)
+
+
+def exchanges_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, TokenExchange]:
+    """Return the token exchange of each server that has one. Raises ``ConfigurationError``, also for a server with one
+    session for all callers."""
+    if operator is None:
+        return {}
+    settings = {one.label: exchange_of(one, operator) for one in config.servers}
+    for label in (label for label, one in settings.items() if one is not None):
+        _check_own(label, operator, "exchange")
+    return {label: TokenExchange(one) for label, one in settings.items() if one is not None}
+
+
+def _check_own(label: str, operator: OperatorConfig, method: str) -> None:
+    """Raise ``ConfigurationError`` for credentials of each caller in a session of all."""
+    if operator.tables["servers"][label].get("shared", False):
+        place = operator.place(("servers", label, "auth", method))
+        problem = Worded(REASON_NOT_SHARED, {"method": method})
+        raise ConfigurationError.of(GATEWAY_AUTH_INVALID, place=place, server=label, problem=problem)
+
+
+def _grant_keys(label: str, operator: OperatorConfig) -> list[bytes]:
+    """Return the keys that encrypt grants; the first is for new ones."""
+    settings = _gateway(operator)
+    keys: list[bytes] = []
+    for name in ("grant_key", "old_grant_key"):
+        if name == "old_grant_key" and name not in settings:
+            continue
+        try:
+            key = base64.b64decode(secret_of(settings.get(name, {})), validate=True)
+            if len(key) != _KEY_BYTES:
+                raise SecretAbsent(Worded(REASON_KEY_LENGTH, {}))
+        except (SecretAbsent, binascii.Error) as error:
+            cause = error.problem if isinstance(error, SecretAbsent) else Worded(REASON_KEY_LENGTH, {})
+            place = operator.place(("gateway", name) if name in settings else ("servers", label, "auth", "caller"))
+            problem = Worded(LABEL_GRANT_KEY, {"problem": cause})
+            raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, place=place, server=label, problem=problem) from None
+        keys.append(key)
+    return keys
+
+
+def with_settings(config: HostConfig, operator: OperatorConfig | None, *, is_for_one: bool = False) -> HostConfig:
+    """Apply ``[servers.NAME]``. With ``is_for_one``, the grant of the caller is the sign-in of this user. Raises
+    ``ConfigurationError`` for a name that is no server of ``config``."""
     tables = _servers(operator)
     labels = [one.label for one in config.servers]
     for name in tables:
@@ -101,14 +193,31 @@ def with_settings(config: HostConfig, operator: OperatorConfig | None) -> HostCo
                 file=config.name,
                 nearest=closest(name, labels) or ", ".join(labels),
             )
-    return replace(config, servers=tuple(_with(one, tables.get(one.label, {})) for one in config.servers))
+    if operator is None:
+        return config
+    servers = [_with(one, tables.get(one.label, {}), operator, is_for_one) for one in config.servers]
+    return replace(config, servers=tuple(servers))
 
 
-def _with(one: ServerConfig, settings: Mapping[str, Any]) -> ServerConfig:
-    return replace(one, **{name: settings[name] for name in _OF_A_SERVER & settings.keys()})
+def _with(one: ServerConfig, table: Mapping[str, Any], operator: OperatorConfig, is_for_one: bool) -> ServerConfig:
+    settings = {name: table[name] for name in _OF_A_SERVER & table.keys()}
+    if "auth" not in table:
+        return replace(one, **settings)
+    auth = auth_of(one, operator)
+    if is_for_one and (grants := grants_of(one, operator)) is not None:
+        auth = SignIn(
+            client_id=grants.client_id,
+            client_secret=grants.client_secret,
+            issuer=grants.issuer,
+            metadata_url=grants.metadata_url,
+            scopes=grants.scopes,
+            trusted=grants.trusted,
+        )
+    return replace(one, auth=auth, **settings)
 
 
-_OF_A_SERVER = frozenset(field.name for field in fields(ServerConfig))
+_OF_A_SERVER = frozenset(field.name for field in fields(ServerConfig)) - {"auth"}
+"""The keys of ``[servers.NAME]`` that apply as they are."""
 
 
 def is_program(one: ServerConfig) -> bool:

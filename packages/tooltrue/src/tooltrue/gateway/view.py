@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +87,23 @@ class GatewayView(Server):
             return authenticate
         return ViewCallers(self.view, methods_of(authenticate), lambda: self.settings.local_scopes)
 
+    def _declared_credentials(self) -> Callable[[], Collection[str]]:
+        return self._gateway._declared_credentials()
+
     def endpoint(self, access: AllowedHosts) -> tuple[HttpApp, Mapping[str, Page]]:
         """The endpoint of this view as an application, and the pages of its metadata."""
         endpoint = self._assembly.protocol.http(self.authenticator())
         served, path = self._assembly.served, self.view.path
         self._guard.meter.gauges["tooltrue_listeners"] = lambda: served.hub.listening
-        app = HttpApp(endpoint, access, path=path, once=endpoint.once, signals=False, language=served.language)
+        app = HttpApp(
+            endpoint,
+            access,
+            path=path,
+            once=endpoint.once,
+            credentials=self._declared_credentials(),
+            signals=False,
+            language=served.language,
+        )
         pages = {place: page for place, page in endpoint.pages.items() if self.view.is_default or place.endswith(path)}
         return app, pages
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.caller_grants import PAGE
 from tooltrue.gateway.wording import (
     RULE_OF_UNKNOWN_VIEW,
     VIEW_NAME_INVALID,
@@ -34,6 +35,7 @@ from tooltrue.transport.http_server import RESERVED
 
 __all__ = ["ViewSettings", "check_known_names", "view_problems", "views_of"]
 
+_RESERVED: Final = (*RESERVED, PAGE.strip("/"))
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 KnownTools = Mapping[str, Collection[str] | None]
@@ -85,7 +87,7 @@ def _view(
     operator: OperatorConfig, name: str, table: Mapping[str, Any], labels: Sequence[str], file: str
 ) -> ViewSettings:
     place = operator.place(("views", name))
-    if name.casefold() in RESERVED:
+    if name.casefold() in _RESERVED:
         raise ConfigurationError.of(VIEW_NAME_RESERVED, place=place, name=name)
     if not _NAME.fullmatch(name):
         raise ConfigurationError.of(VIEW_NAME_INVALID, place=place, name=ascii(name))

@@ -152,3 +152,115 @@ GATEWAY_SUPERVISOR_ENDED: Final = message(
     "The process that holds the programs of the gateway has ended with code {code}. Another one is started.",
     "运行网关各程序的进程已结束，退出码为 {code}。正在启动另一个进程。",
 )
+GATEWAY_SECRET_NOT_AVAILABLE: Final = message(
+    "TT4800",
+    "{place}: the secret for the server {server} is not there: {problem}. Name one of secret_env (a variable of the "
+    "environment), secret_file and secret_keyring.",
+    "{place}：找不到服务器 {server} 的密钥：{problem}。请用 secret_env（环境变量名）、secret_file 或 secret_keyring "
+    "之一指明。",
+)
+GATEWAY_AUTH_WITHOUT_URL: Final = message(
+    "TT4801",
+    "{place}: the server {server} is a program. auth is for servers with a URL; a program gets its credentials by its "
+    "environment.",
+    "{place}：服务器 {server} 是一个程序。auth 仅用于有 URL 的服务器；程序通过环境变量获得凭据。",
+)
+GATEWAY_AUTH_INVALID: Final = message(
+    "TT4802",
+    "{place}: the auth of the server {server}: {problem}.",
+    "{place}：服务器 {server} 的 auth：{problem}。",
+)
+REASON_HEADER_SET_TWICE: Final = message(
+    "TT9322",
+    "the file of servers sets the header {header} too",
+    "服务器列表文件也设置了请求头 {header}",
+)
+REASON_HEADER_NOT_USABLE: Final = message(
+    "TT9323",
+    "{header} is no header for credentials",
+    "{header} 不是可用于凭据的请求头",
+)
+REASON_SECRET_NOT_SENDABLE: Final = message(
+    "TT9324",
+    "the secret has characters that a header cannot carry",
+    "密钥含有请求头不能携带的字符",
+)
+REASON_ONE_METHOD: Final = message(
+    "TT9325",
+    "give one of {methods}",
+    "请在 {methods} 中给出其一",
+)
+REASON_NO_KEYRING: Final = message(
+    "TT9326",
+    "the extra {extra} is not installed: {command}",
+    "未安装附加组件 {extra}：{command}",
+)
+GRANT_REQUIRED: Final = message(
+    "TT9327",
+    "{url} requires the consent of this caller, and it has not been given.",
+    "{url} 需要此调用者的同意，但尚未给出。",
+)
+GRANT_QUESTION: Final = message(
+    "TT9328",
+    "The server {server} acts for you once you have connected it. Open this page of the gateway to see what it may do.",
+    "连接后，服务器 {server} 才能代表您操作。请打开网关的此页面，查看其权限。",
+)
+GRANT_NEEDED: Final = message(
+    "TT9329",
+    "The server {server} acts for the user once the user has connected it. Ask the user to open {page} within ten "
+    "minutes, then call again.",
+    "用户连接后，服务器 {server} 才能代表其操作。请让用户在十分钟内打开 {page}，然后重新调用。",
+)
+GRANT_DECLINED: Final = message(
+    "TT9330",
+    "The user has not connected the server {server}, and the call was not sent.",
+    "用户未连接服务器 {server}，调用未发送。",
+)
+GRANT_NOT_THERE: Final = message(
+    "TT9331",
+    "The user has not finished connecting the server {server} yet. Ask the user to finish it at {page}, then call "
+    "again.",
+    "用户尚未完成服务器 {server} 的连接。请让用户在 {page} 完成，然后重新调用。",
+)
+GRANT_PAGES_UNREACHABLE: Final = message(
+    "TT4803",
+    "{place}: callers connect the server {server} by pages of the gateway, which need {problem}.",
+    "{place}：调用者通过网关的页面连接服务器 {server}，这需要{problem}。",
+)
+LABEL_GATEWAY_URL: Final = message(
+    "TT9332",
+    "url in [gateway], by which browsers reach it: https, or http on this machine",
+    "[gateway] 中的 url，即浏览器访问网关的地址：https，或本机的 http",
+)
+LABEL_GRANT_KEY: Final = message(
+    "TT9333",
+    "grant_key in [gateway], which encrypts the grants: 32 random bytes as base64, from secret_env, secret_file or "
+    "secret_keyring ({problem})",
+    "[gateway] 中用于加密授权的 grant_key：32 个随机字节的 base64，来自 secret_env、secret_file 或 secret_keyring"
+    "（{problem}）",
+)
+LABEL_BROWSER_IDENTITY: Final = message(
+    "TT9334",
+    "callers that a browser can prove: a proxy in [auth], or this machine alone",
+    "浏览器可证明身份的调用者：[auth] 中的代理，或仅限本机",
+)
+REASON_NOT_SHARED: Final = message(
+    "TT9335",
+    "{method} is for one caller each, and shared = true for all",
+    "{method} 用于单个调用者，而 shared = true 用于所有调用者",
+)
+REASON_KEY_LENGTH: Final = message(
+    "TT9336",
+    "it is not 32 bytes as base64",
+    "它不是 32 字节的 base64",
+)
+EXCHANGE_WITHOUT_TOKEN: Final = message(
+    "TT9337",
+    "{url} takes a token that is made of the caller's own, and this caller is not known by a token of an issuer.",
+    "{url} 接受由调用者自身令牌换得的令牌，而此调用者并非以签发者的令牌识别。",
+)
+REASON_ENDPOINT_NOT_HTTPS: Final = message(
+    "TT9338",
+    "token_endpoint is no https URL, and not on this machine",
+    "token_endpoint 既不是 https URL，也不在本机",
+)

@@ -32,7 +32,7 @@ async def connect(
     if isinstance(target, Launch):
         return target.argv, {"env": target.env, "cwd": target.cwd, "revision": one.revision}
     is_told = any(name.lower() == "authorization" for name in target.headers)
-    auth = None if is_told else _signed_in(target.url)
+    auth = one.auth or (None if is_told else _signed_in(target.url))
     return target.url, {"headers": target.headers, "auth": auth, "revision": one.revision, "transport": one.transport}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
@@ -68,6 +69,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
 )
 from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
+from tooltrue.transport.carrier import Auth
 
 if TYPE_CHECKING:  # few hosts have layers of their own
     from tooltrue.policy.placing import AuthorLayer
@@ -321,10 +323,18 @@ class Host:
         return connect
 
     async def _open_another(
-        self, one: ServerConfig, caller: str, answers: Answerer, on_log: OnLog, on_lost: Callable[[Exception], None]
+        self,
+        one: ServerConfig,
+        caller: str,
+        answers: Answerer,
+        on_log: OnLog,
+        on_lost: Callable[[Exception], None],
+        *,
+        auth: Auth | None = None,
     ) -> Client:
-        """Open a connection beside that of the definitions, for a caller of a gateway."""
-        target, settings = await self._reached(one)
+        """Open a connection beside that of the definitions, for a caller of a gateway, who may have credentials of its
+        own."""
+        target, settings = await self._reached(one if auth is None else dataclasses.replace(one, auth=auth))
         if isinstance(target, CallerTargets):
             target = target.for_caller(caller)
         timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tooltrue.client.answers import Answerer
@@ -21,6 +21,7 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.transport.carrier import Auth
 
 __all__ = ["CallerRefused", "CallerTargets", "DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
 
@@ -69,11 +70,20 @@ class CallerTargets(Protocol):
     def for_caller(self, caller: str) -> Target: ...
 
 
-OpenConnection: TypeAlias = Callable[
-    [str, Answerer, Callable[[LogMessage], None], Callable[[Exception], None]], Awaitable[Client]
-]
-"""Opens another connection to the server, with the same credentials and the same consent of a person: ``(caller,
-answers, on_log, on_lost)``. ``caller`` is the id of its principal."""
+class OpenConnection(Protocol):
+    """Opens another connection to the server for ``caller``, the id of a principal, with the same consent of a person,
+    and the same credentials unless ``auth`` has others."""
+
+    async def __call__(
+        self,
+        caller: str,
+        answers: Answerer,
+        on_log: Callable[[LogMessage], None],
+        on_lost: Callable[[Exception], None],
+        *,
+        auth: Auth | None = None,
+    ) -> Client: ...
+
 
 Relay: TypeAlias = Callable[[ServerConfig, OpenConnection], ServerRelay]
 """Makes the relay of each server of a host."""

@@ -22,6 +22,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import unreachable_rules
 from tooltrue.policy.rules.rule import Rule, Rules
+from tooltrue.policy.server_auth_table import SECRET, SERVER_AUTH
 from tooltrue.policy.wording import (
     CONFIG_FILE_UNREADABLE,
     CONFIG_KEY_INVALID,
@@ -190,6 +191,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         {
             "shared": _FLAG,
             "prefix": _FLAG,
+            "auth": SERVER_AUTH,
             "seconds": _NUMBER,
             "start_seconds": _NUMBER,
             "at_once": _COUNT,
@@ -223,6 +225,10 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
             "idle_seconds": _NUMBER,
             "questions": _COUNT,
             "pins": _FLAG,
+            "url": _TEXT,
+            "grants": _TEXT,
+            "grant_key": SECRET,
+            "old_grant_key": SECRET,
         },
         _gateway_settings,
     ),

@@ -268,6 +268,7 @@ class Authorization:
             self._fetcher,
             self._clock,
             self._new_key(challenge, discovery.issuer),
+            self._peer,
         )
         await self._keep(await self._flow.tokens(request))
 

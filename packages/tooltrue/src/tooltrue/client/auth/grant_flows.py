@@ -45,7 +45,20 @@ from tooltrue.wording import Worded
 if TYPE_CHECKING:  # comes with an extra
     from tooltrue.client.auth.signing_keys import ProofKey, SigningKey
 
-__all__ = ["Assertion", "ByBrowser", "ByExchange", "ByItself", "ByVoucher", "GrantFlow", "OpenBrowser", "TokenRequest"]
+__all__ = [
+    "Assertion",
+    "ByBrowser",
+    "ByExchange",
+    "ByItself",
+    "ByVoucher",
+    "GrantFlow",
+    "OpenBrowser",
+    "TokenRequest",
+    "authorization_url",
+    "code_of",
+    "sign_in_page",
+    "with_refresh",
+]
 
 OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
 """Shows a page to the person. A function that is not async runs on a thread."""
@@ -63,7 +76,8 @@ _MEMORY_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """A request for tokens of ``issuer`` for ``resource``, which is the server at ``url``."""
+    """A request for tokens of ``issuer`` for ``resource``, which is the server at ``url``. ``peer`` is the IP address
+    of that server, if known."""
 
     url: str
     resource: str
@@ -72,6 +86,7 @@ class TokenRequest:
     fetcher: Fetcher
     clock: Callable[[], float]
     proof: ProofKey | None = None
+    peer: str | None = None
 
     def endpoint(self, client: Registered, signing: SigningKey | None = None) -> TokenEndpoint:
         return TokenEndpoint(self.issuer, client, self.fetcher, self.clock, signing, self.proof)
@@ -134,25 +149,23 @@ class ByBrowser:
         return self.registry.preferred(issuers)
 
     def wants(self, scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
-        """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
-        offered = OFFLINE in (issuer.scopes_supported or ())
-        return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
+        return with_refresh(scopes, issuer)
 
     async def client(self, issuer: IssuerMetadata) -> Registered | None:
         return await self.registry.existing(issuer)
 
     async def tokens(self, request: TokenRequest) -> Tokens:
         self.check(request.url)
-        page = await _page(request)
+        page = await sign_in_page(request)
         self._count(request.url, request.clock())
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
         async with self._registered(request, state) as (redirect, client):
             redirect_uri = client.redirect_uri or redirect.uri
-            url = _with(page, _request(request, client, redirect_uri, state, verifier))
+            url = authorization_url(page, request, client, redirect_uri, state, verifier)
             answer = await self._browser_answer(url, redirect, request)
         form = {
             "grant_type": "authorization_code",
-            "code": _code(answer, request.issuer),
+            "code": code_of(answer, request.issuer),
             "redirect_uri": redirect_uri,
             "code_verifier": verifier,
         }
@@ -201,7 +214,13 @@ class ByBrowser:
             raise AuthorizationFailed.of(SIGN_IN_TIMEOUT, seconds=self.seconds, url=request.url) from None
 
 
-async def _page(request: TokenRequest) -> str:
+def with_refresh(scopes: tuple[str, ...], issuer: IssuerMetadata) -> tuple[str, ...]:
+    """Request a refresh token too, if it has a scope of its own, so that the person need not sign in every hour."""
+    offered = OFFLINE in (issuer.scopes_supported or ())
+    return (*scopes, OFFLINE) if scopes and offered and OFFLINE not in scopes else scopes
+
+
+async def sign_in_page(request: TokenRequest) -> str:
     """Return the sign-in page, checked to be safe to show, of an issuer that supports PKCE."""
     issuer = request.issuer
     if "S256" not in (issuer.code_challenge_methods_supported or ()):
@@ -217,9 +236,12 @@ async def _page(request: TokenRequest) -> str:
     return page
 
 
-def _request(request: TokenRequest, client: Registered, redirect_uri: str, state: str, verifier: str) -> dict[str, str]:
+def authorization_url(
+    page: str, request: TokenRequest, client: Registered, redirect_uri: str, state: str, verifier: str
+) -> str:
+    """Return the URL of the sign-in page for one request, with a PKCE challenge for ``verifier``."""
     digest = hashlib.sha256(verifier.encode()).digest()
-    return {
+    params = {
         "response_type": "code",
         "client_id": client.client_id,
         "redirect_uri": redirect_uri,
@@ -230,9 +252,6 @@ def _request(request: TokenRequest, client: Registered, redirect_uri: str, state
         **({"scope": " ".join(request.scopes)} if request.scopes else {}),
         **({"prompt": "consent"} if OFFLINE in request.scopes else {}),  # without, OpenID issuers leave it out
     }
-
-
-def _with(page: str, params: Mapping[str, str]) -> str:
     parts = urlsplit(page)
     return parts._replace(query="&".join(filter(None, (parts.query, urlencode(params))))).geturl()
 
@@ -247,7 +266,7 @@ async def _show(open_browser: OpenBrowser | None, url: str) -> None:
         await result
 
 
-def _code(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
+def code_of(answer: Mapping[str, str], issuer: IssuerMetadata) -> str:
     """Return the code, after checking that it comes from this issuer (RFC 9207). Until then no other parameter is
     read.
     """

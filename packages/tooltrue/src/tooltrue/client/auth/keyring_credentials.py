@@ -15,7 +15,7 @@ from tooltrue.client.wording import CREDENTIAL_STORE_UNUSABLE, LABEL_KEYRING
 from tooltrue.errors import StateError
 from tooltrue.wording import Worded
 
-__all__ = ["InKeyring", "usable"]
+__all__ = ["InKeyring", "secret_in_keyring", "usable"]
 
 _SERVICE = "tooltrue"
 _SAFE = 1.0  # keyring does not recommend backends below this: they store no text, or store it unencrypted
@@ -57,6 +57,15 @@ def usable() -> InKeyring | None:
     """Return the keyring of this system, if it has one that stores secrets safely."""
     backend = keyring.get_keyring()
     return InKeyring(backend) if backend.priority >= _SAFE else None
+
+
+def secret_in_keyring(name: str) -> str | None:
+    """Return the secret that a person has stored as ``name`` of the service ``tooltrue``, or ``None``. Raises
+    ``StateError``."""
+    try:
+        return keyring.get_password(_SERVICE, name)
+    except KeyringError as error:
+        raise _state_error(error) from None
 
 
 def _state_error(error: KeyringError) -> StateError:

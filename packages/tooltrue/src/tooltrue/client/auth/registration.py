@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tooltrue.client.auth.credentials import Credentials
-from tooltrue.client.auth.metadata import IssuerMetadata
+from tooltrue.client.auth.metadata import IssuerMetadata, is_loopback_url
 from tooltrue.client.auth.token_endpoint import problem_of
 from tooltrue.client.auth.tokens import Registered, from_json, to_json
 from tooltrue.client.wording import (
@@ -122,14 +122,15 @@ class Registry:
 
 
 def registration(name: str, redirect_uris: Sequence[str], method: str) -> dict[str, Json]:
-    """Return the registration metadata of a client that runs on a person's machine."""
+    """Return the registration metadata of a client: of one on a person's machine, if the browser comes back to it
+    there."""
     return {
         "client_name": name,
         "redirect_uris": list(redirect_uris),
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
-        "application_type": "native",
+        "application_type": "native" if is_loopback_url(redirect_uris[0]) else "web",
     }
 
 
