@@ -20,7 +20,7 @@ from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.gateway import Gateway
-from tooltrue.gateway.supervisor import Supervisor
+from tooltrue.gateway.supervisor import ProgramSupervisor
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.server import ServerSession
 from tooltrue.state.facts import Facts, MemoryFacts
@@ -132,7 +132,9 @@ async def crew(folder: Path, *servers: ServerConfig, per_caller: int = 4) -> Asy
     config = HostConfig("", folder, servers)
     address = str(folder / "s")
     bounds = ConnectionBounds(per_caller=per_caller)
-    supervisor = Supervisor(config, bounds, QuestionLimits(per_minute=100), KEY, approve_launch=lambda launch: True)
+    supervisor = ProgramSupervisor(
+        config, bounds, QuestionLimits(per_minute=100), KEY, approve_launch=lambda launch: True
+    )
     with bind_private(address) as listener:
         async with supervisor.serving(listener):
             yield Crew(config, address, MemoryFacts())
@@ -248,7 +250,7 @@ def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path
         config = HostConfig(str(tmp_path / "servers.json"), tmp_path, (the_program(tmp_path),))
         address = str(tmp_path / "s")
         with bind_private(address) as listener:
-            async with Supervisor(config, ConnectionBounds(), QuestionLimits(), KEY).serving(listener):
+            async with ProgramSupervisor(config, ConnectionBounds(), QuestionLimits(), KEY).serving(listener):
                 gateway = Gateway(config, supervisor=address, facts=MemoryFacts(), keys=[KEY])
                 async with Client(gateway) as client:
                     (status,) = gateway.host.servers

@@ -150,9 +150,9 @@ def undo(session: ConnectSession) -> None:
     """Restore the last backup, and remove from the keyring what was moved into it with that change."""
     restored = session.undo()
     if restored is not None:
-        left = keyring_names(restored.file.text) - keyring_names(restored.text)
-        if left:
-            asyncio.run(write_variables(dict.fromkeys(left)))
+        unmoved = keyring_names(restored.file.text) - keyring_names(restored.text)
+        if unmoved:
+            asyncio.run(write_variables(dict.fromkeys(unmoved)))
 
 
 def _serves(entry: Json, file: ClientFile) -> bool:

@@ -145,8 +145,8 @@ class ConnectSession:
         servers = servers_in(str(file.path), file.text or "", self.profile)
         for name, entry in changes.items():
             if entry is None and name not in servers:
-                known = names_or_none(list(servers))
-                raise ConfigurationError.of(CLIENT_ENTRY_NOT_FOUND, file=str(file.path), name=name, known=known)
+                entries = names_or_none(list(servers))
+                raise ConfigurationError.of(CLIENT_ENTRY_NOT_FOUND, file=str(file.path), name=name, entries=entries)
             if entry is not None and name in servers and not is_ours(servers[name]) and not self.force:
                 raise ConfigurationError.of(CLIENT_ENTRY_OF_ANOTHER_PROGRAM, file=str(file.path), name=name)
 

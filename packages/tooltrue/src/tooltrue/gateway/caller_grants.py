@@ -243,7 +243,7 @@ class CallerGrants:
         """Ask a caller to open the page of the gateway. Raises ``ToolError`` that names the page if its client cannot
         be asked."""
         name = secrets.token_hex(32)  # in a URL of a question, whose words are checked
-        wanted = GrantRequest(
+        pending = GrantRequest(
             context.principal.id,
             server,
             request.url,
@@ -253,7 +253,7 @@ class CallerGrants:
             request.peer,
             secrets.token_urlsafe(32),
         )
-        await self.store.write((REQUEST, name), encode(wanted).decode(), REQUEST_SECONDS)
+        await self.store.write((REQUEST, name), encode(pending).decode(), REQUEST_SECONDS)
         facts: dict[str, Any] = {"server": server, "page": f"{self.base}{PAGE}?request={name}"}
         question = elicitation_url(sentence(GRANT_QUESTION, context.language, facts), facts["page"])
         if context.rounds is None or lacking((question,), context.capabilities) or not context.has_words(question):
@@ -277,14 +277,14 @@ class CallerGrants:
         if not is_object(answer) or answer.get("action") != "accept":
             raise ToolError.of(GRANT_DECLINED, server=server)
         name = (rounds.own or "").removeprefix(ASKED)
-        wanted = await self.asked(name)
-        if wanted is None or wanted.caller != context.principal.id:
+        pending = await self.asked(name)
+        if pending is None or pending.caller != context.principal.id:
             return  # over, or another's: the call finds out whether there is a grant
         changed = asyncio.Event()
         self._waiting.add(changed)
         try:
             async with asyncio.timeout(seconds):
-                while await self.tokens(wanted.caller, server, wanted.url) is None:
+                while await self.tokens(pending.caller, server, pending.url) is None:
                     await changed.wait()
                     changed.clear()
         except TimeoutError:

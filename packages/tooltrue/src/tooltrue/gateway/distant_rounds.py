@@ -101,7 +101,7 @@ class DistantRounds:
                 is_answered = is_answered or word_came.is_set()
                 word_came.clear()
                 if (outcome := await self._facts.remove(_outcome(reply))) is not None:
-                    return _read(decode(outcome), method)
+                    return _outcome_of(decode(outcome), method)
                 if asyncio.get_running_loop().time() - last > _SILENT_SECONDS:
                     raise ToolError.of(HELD_OPERATION_GONE)
         except asyncio.CancelledError:
@@ -133,9 +133,9 @@ class DistantRounds:
     async def _run(self, reply: str, name: str, context: RequestContext) -> None:
         signs = asyncio.get_running_loop().create_task(self._signs(reply))
         try:
-            outcome = _written(await self._operations.until_asked(self._operations.resume(name, context)))
+            outcome = _members_of(await self._operations.until_asked(self._operations.resume(name, context)))
         except Exception as error:  # noqa: BLE001 - the caller gets it
-            outcome = _written(error)
+            outcome = _members_of(error)
         finally:
             signs.cancel()
         await self._facts.put(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
@@ -184,7 +184,7 @@ def _outcome(reply: str) -> str:
 # --- outcomes --------------------------------------------------------------------------------------------------------
 
 
-def _written(outcome: object) -> list[Json]:
+def _members_of(outcome: object) -> list[Json]:
     """An outcome as JSON: its kind, and its members."""
     match outcome:
         case InputRequiredResult():
@@ -202,7 +202,7 @@ def _written(outcome: object) -> list[Json]:
             return [kind, members_of(outcome)]
         case _:
             assert isinstance(outcome, Exception)
-            return _written(internal_error(outcome))
+            return _members_of(internal_error(outcome))
 
 
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -212,7 +212,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _read(outcome: Any, method: str) -> Any:
+def _outcome_of(outcome: Any, method: str) -> Any:
     """The outcome of a round at another worker; its error is raised."""
     match outcome:
         case ["asks", requests, state]:

@@ -266,13 +266,15 @@ class Gateway(Server):
 
     async def _problems(self, operator: OperatorConfig) -> list[ConfigurationError]:
         """References to names that the servers which run do not have."""
-        known = {
+        tools_by_server = {
             status.name: [row.alias for row in self.host.rows if row.server == status.name]
             if status.state == "ready"
             else None
             for status in self.host.servers
         }
-        problems = [problem for view in self.views.values() for problem in view_problems(operator, view.view, known)]
+        problems = [
+            problem for view in self.views.values() for problem in view_problems(operator, view.view, tools_by_server)
+        ]
         served: Mapping[str, Server] = self.views or {"": self}
         inventories = {name: await server.inventory() for name, server in served.items()}
         for rule in operator.rules.rules if operator.rules is not None else ():

@@ -77,47 +77,47 @@ class _GrantPages:
         is_answer = request.method == "POST"
         fields = _fields((await request.body()).decode("latin-1") if is_answer else _query(request))
         name = fields.get("request", "")
-        wanted = await self._grants.asked(name)
-        if wanted is None or request.principal is None or wanted.caller != request.principal.id:
+        pending = await self._grants.asked(name)
+        if pending is None or request.principal is None or pending.caller != request.principal.id:
             return _answer(_UNKNOWN, 404)
         if not is_answer:
-            return self._question(wanted, name)
-        if not secrets.compare_digest(fields.get("word", "").encode(), wanted.word.encode()):
+            return self._question(pending, name)
+        if not secrets.compare_digest(fields.get("word", "").encode(), pending.word.encode()):
             return _answer(_UNKNOWN, 403)
         if await self._grants.store.take((REQUEST, name)) is None:  # another answer was faster
             return _answer(_UNKNOWN, 404)
         if fields.get("answer") != "connect":
             return _answer(_REFUSED)
         try:
-            return RouteResponse(status=303, headers={**_HEADERS, "location": await self._begun(wanted)})
+            return RouteResponse(status=303, headers={**_HEADERS, "location": await self._begun(pending)})
         except (AuthorizationFailed, Unusable, NotFetched) as error:
             return _failed(error)
 
-    def _question(self, wanted: GrantRequest, name: str) -> RouteResponse:
+    def _question(self, pending: GrantRequest, name: str) -> RouteResponse:
         facts = {
-            "server": wanted.server,
+            "server": pending.server,
             "base": self._grants.base,
-            "caller": wanted.caller,
-            "url": wanted.url,
-            "issuer": wanted.issuer.authorization_endpoint or wanted.issuer.issuer,
-            "scopes": " ".join(wanted.scopes) or "those that the server grants",
+            "caller": pending.caller,
+            "url": pending.url,
+            "issuer": pending.issuer.authorization_endpoint or pending.issuer.issuer,
+            "scopes": " ".join(pending.scopes) or "those that the server grants",
             "redirect_uri": self._grants.redirect_uri,
             "page": urlsplit(self._grants.base).path + PAGE,
             "name": name,
-            "word": wanted.word,
+            "word": pending.word,
         }
-        return _answer(_CONSENT.format(**_escaped(facts)), of=wanted)
+        return _answer(_CONSENT.format(**_escaped(facts)), of=pending)
 
-    async def _begun(self, wanted: GrantRequest) -> str:
+    async def _begun(self, pending: GrantRequest) -> str:
         """Begin the sign-in after consent, and return the page of the issuer."""
-        request = self._grants.token_request(wanted)
+        request = self._grants.token_request(pending)
         page = await sign_in_page(request)
-        registry, redirect_uri = self._grants.registry(wanted.server), self._grants.redirect_uri
-        client = await registry.existing(wanted.issuer)
+        registry, redirect_uri = self._grants.registry(pending.server), self._grants.redirect_uri
+        client = await registry.existing(pending.issuer)
         if client is None or client.redirect_uri not in (None, redirect_uri):  # the URL of the gateway has changed
-            client = await registry.register(request.fetcher, wanted.issuer, redirect_uri)
+            client = await registry.register(request.fetcher, pending.issuer, redirect_uri)
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-        consent = _Consent(wanted, client, client.redirect_uri or redirect_uri, verifier)
+        consent = _Consent(pending, client, client.redirect_uri or redirect_uri, verifier)
         await self._grants.store.write((_STATE, state), encode(consent).decode(), REQUEST_SECONDS)
         return authorization_url(page, request, client, consent.redirect_uri, state, verifier)
 

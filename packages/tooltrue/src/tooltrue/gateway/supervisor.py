@@ -54,7 +54,7 @@ from tooltrue.tools.vocabulary import LOCAL, Principal
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.line_channel import LineChannel
 
-__all__ = ["Supervisor", "SupervisorSettings", "run"]
+__all__ = ["ProgramSupervisor", "SupervisorSettings", "run"]
 
 _LAST_SECONDS = 1.2
 _NOT_ACCEPTED_SECONDS = 1.0
@@ -94,12 +94,12 @@ async def _until_stopped(settings: SupervisorSettings, listener: socket.socket) 
         loop.call_soon_threadsafe(stopped.set)
 
     signal.signal(signal.SIGTERM, stop)
-    supervisor = Supervisor(settings.config, settings.bounds, settings.questions, settings.key)
+    supervisor = ProgramSupervisor(settings.config, settings.bounds, settings.questions, settings.key)
     async with supervisor.serving(listener):
         await stopped.wait()
 
 
-class Supervisor:
+class ProgramSupervisor:
     """The programs of a file, and the connections of workers to them. Definitions pass as they are, and there are no
     layers: the guard is in the workers."""
 
@@ -170,14 +170,14 @@ class Supervisor:
         """Serve one connection until it ends."""
         loop = asyncio.get_running_loop()
         hello: asyncio.Future[bytes] = loop.create_future()
-        ended = asyncio.Event()
+        ending = asyncio.Event()
 
         def begin(line: bytes) -> None:
             if not hello.done():
                 hello.set_result(line)
 
         def end() -> None:
-            ended.set()
+            ending.set()
             hello.cancel()
 
         channel = await LineChannel.over(connection, begin, end)
@@ -189,7 +189,7 @@ class Supervisor:
                     session = None
             if session is not None:
                 try:
-                    await ended.wait()
+                    await ending.wait()
                 finally:
                     await session.close()
         finally:

@@ -59,15 +59,15 @@ class ViewSettings(Value, frozen=True):
     def path(self) -> str:
         return "/mcp" if self.is_default else f"/{self.name}/mcp"
 
-    def tools_of(self, known: KnownTools) -> Iterator[str]:
+    def tools_of(self, tools_by_server: KnownTools) -> Iterator[str]:
         """The names on the host of the known tools that the view shows."""
-        for label, names in known.items():
+        for label, names in tools_by_server.items():
             if self.selection.has_server(label):
                 yield from filter(self.selection.has_tool, names or ())
 
-    def is_known(self, known: KnownTools) -> bool:
+    def is_known(self, tools_by_server: KnownTools) -> bool:
         """Whether the tools of all its servers are known."""
-        return all(names is not None for label, names in known.items() if self.selection.has_server(label))
+        return all(names is not None for label, names in tools_by_server.items() if self.selection.has_server(label))
 
 
 def views_of(operator: OperatorConfig | None, labels: Sequence[str], file: str) -> tuple[ViewSettings, ...]:
@@ -100,12 +100,12 @@ def _view(
             at = operator.place(("views", name, "servers"))
             facts = {"place": at, "view": name, "server": pattern, "file": file, "nearest": nearest}
             raise ConfigurationError.of(VIEW_SERVER_UNKNOWN, **facts)
-    for given, times in Counter(selection.names.values()).items():
+    for new_name, times in Counter(selection.names.values()).items():
         at = operator.place(("views", name, "names"))
-        if not is_name(given):
-            raise ConfigurationError.of(VIEW_TOOL_NAME_INVALID, place=at, view=name, name=ascii(given))
+        if not is_name(new_name):
+            raise ConfigurationError.of(VIEW_TOOL_NAME_INVALID, place=at, view=name, name=ascii(new_name))
         if times > 1:
-            raise ConfigurationError.of(VIEW_NAME_OF_TWO_TOOLS, place=at, view=name, name=given)
+            raise ConfigurationError.of(VIEW_NAME_OF_TWO_TOOLS, place=at, view=name, name=new_name)
     scopes = table.get("scopes", ())
     return ViewSettings(
         name,
@@ -135,17 +135,17 @@ def _check_rules(operator: OperatorConfig, names: Sequence[str]) -> None:
 
 
 def check_known_names(
-    operator: OperatorConfig, views: Sequence[ViewSettings], known: KnownTools, own: Collection[str]
+    operator: OperatorConfig, views: Sequence[ViewSettings], tools_by_server: KnownTools, own: Collection[str]
 ) -> None:
     """Raise ``ConfigurationError`` for the first view or rule that refers to no tool, of those whose servers are all
     known. ``own`` are the names of the gateway's own tools."""
     for view in views:
-        for problem in view_problems(operator, view, known):
+        for problem in view_problems(operator, view, tools_by_server):
             raise problem
     for rule in operator.rules.rules if operator.rules is not None else ():
         concerned = [view for view in views if rule.is_for_view(view.name)] if views else [_EVERYTHING]
-        if all(view.is_known(known) for view in concerned):
-            names = [view.selection.called(name) for view in concerned for name in view.tools_of(known)]
+        if all(view.is_known(tools_by_server) for view in concerned):
+            names = [view.selection.called(name) for view in concerned for name in view.tools_of(tools_by_server)]
             for problem in unmatched(rule, {"tools": [*names, *own]}, operator.place):
                 raise problem
 
@@ -153,28 +153,32 @@ def check_known_names(
 _EVERYTHING: Final = ViewSettings("", Selection())
 
 
-def view_problems(operator: OperatorConfig, view: ViewSettings, known: KnownTools) -> Iterator[ConfigurationError]:
+def view_problems(
+    operator: OperatorConfig, view: ViewSettings, tools_by_server: KnownTools
+) -> Iterator[ConfigurationError]:
     """Yield an error for each reference of a view to no tool; none while one of its servers is not known."""
-    selection, shown = view.selection, [*view.tools_of(known)]
-    if not view.is_known(known):
+    selection, view_names = view.selection, [*view.tools_of(tools_by_server)]
+    if not view.is_known(tools_by_server):
         return
-    if not shown:
+    if not view_names:
         yield ConfigurationError.of(VIEW_SHOWS_NOTHING, place=operator.place(("views", view.name)), view=view.name)
     for key, names in (("names", selection.names), ("descriptions", selection.descriptions)):
         for name in names:
-            if name not in shown:
+            if name not in view_names:
                 place = operator.place(("views", view.name, key, name))
-                yield _unknown_tool(place, view, name, shown)
+                yield _unknown_tool(place, view, name, view_names)
     for pattern in selection.tools.patterns if selection.tools is not None else ():
-        if not any(map(globs(pattern).match, shown)):
-            every = [name for label, names in known.items() if selection.has_server(label) for name in names or ()]
+        if not any(map(globs(pattern).match, view_names)):
+            every = [
+                name for label, names in tools_by_server.items() if selection.has_server(label) for name in names or ()
+            ]
             yield _unknown_tool(operator.place(("views", view.name, "tools")), view, pattern, every)
-    for given, times in Counter(map(selection.called, shown)).items():
+    for new_name, times in Counter(map(selection.called, view_names)).items():
         if times > 1:
             place = operator.place(("views", view.name, "names"))
-            yield ConfigurationError.of(VIEW_NAME_OF_TWO_TOOLS, place=place, view=view.name, name=given)
+            yield ConfigurationError.of(VIEW_NAME_OF_TWO_TOOLS, place=place, view=view.name, name=new_name)
 
 
-def _unknown_tool(place: str, view: ViewSettings, name: str, shown: Collection[str]) -> ConfigurationError:
-    nearest = closest(name, shown) or ", ".join(sorted(shown)[:5])
+def _unknown_tool(place: str, view: ViewSettings, name: str, view_names: Collection[str]) -> ConfigurationError:
+    nearest = closest(name, view_names) or ", ".join(sorted(view_names)[:5])
     return ConfigurationError.of(VIEW_TOOL_UNKNOWN, place=place, view=view.name, name=name, nearest=nearest)

@@ -47,13 +47,13 @@ def search_text(name: str, title: str | None, description: str | None, schema: M
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names and descriptions of the properties, outer ones first."""
-    level, found = [schema], 0
+    level, matches = [schema], 0
     for _ in range(_DEEPEST):
         inner: list[Mapping[str, Any]] = []
         for one in level:
             for name, text, below in _properties(one):
                 yield f"{name} {text}"
-                if (found := found + 1) >= _MAX_PARAMETERS:
+                if (matches := matches + 1) >= _MAX_PARAMETERS:
                     return
                 inner.append(below)
         level = inner
@@ -87,13 +87,13 @@ class SearchIndex:
         if not (query := _query(term)):
             return {}
         with self._lock:
-            found: list[tuple[int, float]] = self._connection.execute(_SEARCH, (query,)).fetchall()
+            matches: list[tuple[int, float]] = self._connection.execute(_SEARCH, (query,)).fetchall()
         # FTS5 gives a term that half of the tools have no weight, which suits long lists of texts. Its own factor is
         # taken out, and the usual one for short lists put in.
-        without, having = self._size - len(found) + 0.5, len(found) + 0.5
+        without, having = self._size - len(matches) + 0.5, len(matches) + 0.5
         theirs = max(math.log(without / having), _LEAST_RARITY)
         rarity = math.log(1 + without / having)
-        return {place: -score / theirs * rarity for place, score in found}
+        return {place: -score / theirs * rarity for place, score in matches}
 
     def ranked(self, terms: Iterable[Sequence[tuple[str, float]]]) -> list[tuple[int, float]]:
         """Return the places that have at least one of the terms, the best first, ties in the order of the texts. A
@@ -116,12 +116,12 @@ class SearchIndex:
 
 def _bounded(terms: Iterable[Sequence[tuple[str, float]]]) -> list[Sequence[tuple[str, float]]]:
     """Return the first terms, with ``MAX_TERMS`` alternatives in all."""
-    counted, left = list[Sequence[tuple[str, float]]](), MAX_TERMS
+    counted, budget = list[Sequence[tuple[str, float]]](), MAX_TERMS
     for alternatives in terms:
-        if left <= 0:
+        if budget <= 0:
             break
-        counted.append(alternatives[:left])
-        left -= len(alternatives)
+        counted.append(alternatives[:budget])
+        budget -= len(alternatives)
     return counted
 
 

@@ -78,13 +78,13 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _alternatives(word: str) -> Alternatives:
-    found = {word: 1.0}
+    terms = {word: 1.0}
     is_chinese = _IS_CHINESE.match(word) is not None
     for row in _lexicon().rows_of.get(_key(word), ()):
         for other in row:
             same = (_IS_CHINESE.match(other) is not None) == is_chinese
-            found.setdefault(other, _SAME_LANGUAGE if same else _TRANSLATED)
-    return tuple(found.items())
+            terms.setdefault(other, _SAME_LANGUAGE if same else _TRANSLATED)
+    return tuple(terms.items())
 
 
 def _key(word: str) -> str:

@@ -121,10 +121,10 @@ class _Searchable(Wrapper, frozen=True):
         if settings.shown is not None:
             listed |= {tool.name for tool in others if any(fnmatchcase(tool.name, one) for one in settings.shown)}
         else:
-            left = settings.budget - sum(sizes[tool.name] for tool in three)
+            remaining = settings.budget - sum(sizes[tool.name] for tool in three)
             for tool in others:
-                if sizes[tool.name] <= left:
-                    left -= sizes[tool.name]
+                if sizes[tool.name] <= remaining:
+                    remaining -= sizes[tool.name]
                     listed.add(tool.name)
         return tuple(tool for tool in tools if tool.name in listed)
 
@@ -183,12 +183,12 @@ class _Reserving(Wrapper, frozen=True):
         return self._lists.of([tools], lambda: self._free(tools))
 
     def _free(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        taken = [tool for tool in tools if self._takes(tool.name)]
-        for tool in taken:
+        reserved = [tool for tool in tools if self._takes(tool.name)]
+        for tool in reserved:
             if (key := (tool.server, tool.name)) not in self._reported:
                 self._reported.add(key)
                 _log.warning("%s", coded_sentence(RESERVED_NAME_LEFT_OUT, "en", {"name": tool.name}))
-        return tuple(tool for tool in tools if tool not in taken) if taken else tools
+        return tuple(tool for tool in tools if tool not in reserved) if reserved else tools
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._checked(name, await self.inner.find_tool(name, context))
@@ -343,12 +343,12 @@ class _SearchTools(LocalToolset):
         hidden tool changes no result."""
         key = tuple(map(id, tools))
         with self._indexing:
-            if (known := self._indexes.pop(key, None)) is None:  # which holds its tools, so no others have their ids
-                known = tools, SearchIndex(map(_text, tools))
+            if (entry := self._indexes.pop(key, None)) is None:  # which holds its tools, so no others have their ids
+                entry = tools, SearchIndex(map(_text, tools))
             while len(self._indexes) >= _INDEXES:
                 self._indexes.pop(next(iter(self._indexes)))
-            self._indexes[key] = known
-            return known[1]
+            self._indexes[key] = entry
+            return entry[1]
 
 
 def _text(tool: Tool) -> SearchText:
