@@ -146,7 +146,7 @@ class ConnectSession:
         for name, entry in changes.items():
             if entry is None and name not in servers:
                 entries = names_or_none(list(servers))
-                raise ConfigurationError.of(CLIENT_ENTRY_NOT_FOUND, file=str(file.path), name=name, entries=entries)
+                raise ConfigurationError.of(CLIENT_ENTRY_NOT_FOUND, file=str(file.path), name=name, known=entries)
             if entry is not None and name in servers and not is_ours(servers[name]) and not self.force:
                 raise ConfigurationError.of(CLIENT_ENTRY_OF_ANOTHER_PROGRAM, file=str(file.path), name=name)
 
