@@ -16,6 +16,7 @@ from tooltrue import Client, QuestionLimits
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
+from tooltrue.client.question_limits import QuestionGate
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams
 from tooltrue.gateway.gateway import Gateway
@@ -24,7 +25,9 @@ from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.server import ServerSession
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.vocabulary import Principal
+from tooltrue.tools.vocabulary import Principal, RequestContext
+
+NAMES = ("ada", "bob")
 
 
 class Session:
@@ -223,9 +226,38 @@ def test_callers_have_so_many_connections_at_once_and_no_more() -> None:
     assert "All 2 connections" in result.text
 
 
+class CallerLog:
+    """The way back to one caller, which notes the log messages."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        self.heard.append(data)
+
+    def detach(self) -> None: ...
+
+
+def test_a_late_message_on_the_stream_of_one_caller_does_not_reach_another() -> None:
+    answers = RelayAnswers(QuestionGate(QuestionLimits(), "up"))
+    logs = {name: CallerLog() for name in NAMES}
+
+    def operation(name: str) -> CallerOperation:
+        return CallerOperation(RequestContext(Principal(name), logs[name]))
+
+    ended = operation("ada")
+    with answers.running(operation("bob")), ended.current():
+        answers.on_log(LogMessage("info", "of ada"))
+    assert (logs["ada"].heard, logs["bob"].heard) == ([], [])
+    with answers.running(operation("ada")), ended.current():
+        answers.on_log(LogMessage("info", "of ada"))
+    assert logs["ada"].heard == ["of ada"]
+
+
 # --- a property ------------------------------------------------------------------------------------------------------
 
-NAMES = ("ada", "bob")
 steps = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(("ask", "log", "tell"))), min_size=2, max_size=6)
 
 

@@ -151,7 +151,8 @@ class RelayAnswers:
     """Passes the questions and log messages of one connection on to the operation that they belong to.
 
     Where one channel carries all messages, a server does not say for which request it asks. Then it is the newest
-    operation; if several callers have operations on this connection, it is none of them.
+    operation; if several callers have operations on this connection, it is none of them. A message on the stream of a
+    request that has ended belongs to the newest operation of the same caller, while no other caller has any.
     """
 
     def __init__(self, gate: QuestionGate, capabilities: Mapping[str, Json] = _CAPABILITIES) -> None:
@@ -211,7 +212,8 @@ class RelayAnswers:
 
     def _operation(self) -> CallerOperation | None:
         current = _current.get()
-        if current is not None and current in self._operations:
+        if current in self._operations:
             return current
         callers = {operation.principal for operation in self._operations}
-        return self._operations[-1] if len(callers) == 1 else None
+        is_clear = len(callers) == 1 and (current is None or current.principal in callers)
+        return self._operations[-1] if is_clear else None
