@@ -21,6 +21,7 @@ from tooltrue.errors import InvalidParams
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.supervisor import ProgramSupervisor
+from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.server.server import ServerSession
 from tooltrue.state.facts import Facts, MemoryFacts
@@ -69,6 +70,11 @@ async def wait(context: Context) -> str:
     await asyncio.Event().wait()
     return ""
 
+@server.tool(effect="read")
+def die() -> str:
+    """End the process."""
+    os._exit(1)
+
 @server.resource("notes://a")
 def note() -> str:
     return "the note"
@@ -111,13 +117,15 @@ class Crew:
     address: str
     facts: Facts
 
-    def worker(self) -> Gateway:
+    def worker(self, operator: str = "", **settings: Any) -> Gateway:
         return Gateway(
             self.config,
+            operator=read_operator_config("tooltrue.toml", operator),
             supervisor=self.address,
             confirm=Confirm.never(),
             facts=self.facts,
             keys=[KEY],
+            **settings,
         )
 
 
@@ -203,7 +211,7 @@ def test_definitions_progress_and_resources_pass(tmp_path: Path) -> None:
             return tools, seen, getattr(part, "text", None), client.facts.instructions
 
     tools, seen, text, instructions = at_two(tmp_path, use)
-    assert tools == ["up_count", "up_greet", "up_wait"]
+    assert tools == ["up_count", "up_die", "up_greet", "up_wait"]
     assert seen == [(1, None, "counted")]
     assert (text, instructions) == ("the note", "Count.")
 
@@ -243,6 +251,47 @@ def test_calls_fail_at_once_where_the_supervisor_ends(tmp_path: Path) -> None:
     for result in asyncio.run(run()):
         assert result.is_error
         assert "the process that holds the server up has ended" in result.text
+
+
+def test_a_worker_counts_the_programs_that_die_and_leaves_them_alone_after_some(tmp_path: Path) -> None:
+    settings = "[servers.up]\nfailures = 2\npause_seconds = 60\n"
+
+    async def run() -> Any:
+        async with crew(tmp_path, the_program(tmp_path)) as those:
+            worker = those.worker(settings)
+            async with Client(worker) as client:
+                texts = [(await client.call_tool("up_die")).text for _ in range(3)]
+            samples = worker._guard.meter.figures()["tooltrue_upstream_operations_total"]  # pyright: ignore[reportPrivateUsage]
+            return texts, {one.labels["outcome"]: one.value for one in samples}
+
+    (first, second, third), outcomes = asyncio.run(run())
+    assert "TT9251" in first
+    assert "TT9251" in second
+    assert "TT9320" in third
+    assert outcomes == {"lost": 2, "refused": 1}
+
+
+def test_the_supervisor_has_no_limits_of_its_own_on_the_calls_of_all_workers(tmp_path: Path) -> None:
+    async def use(first: Gateway, second: Gateway) -> Any:
+        for worker in (first, second):
+            async with Client(Caller(worker, "ada")) as client:
+                for _ in range(3):
+                    await client.call_tool("up_die")
+        return await counted(first, "ada")
+
+    _, count = at_two(tmp_path, use)
+    assert count == "1"
+
+
+def test_the_worker_says_the_errors_of_the_supervisor_in_its_own_language(tmp_path: Path) -> None:
+    async def run() -> str:
+        async with (
+            crew(tmp_path, the_program(tmp_path)) as those,
+            Client(those.worker(language="zh")) as client,
+        ):
+            return (await client.call_tool("up_die")).text
+
+    assert "的连接中断" in asyncio.run(run())
 
 
 def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from tooltrue.client.call_results import Result, contents_of, prompt_of, result_of
 from tooltrue.errors import InternalError, RpcError, ToolError, TransportError
-from tooltrue.gateway.error_members import error_of, facts_of, members_of
+from tooltrue.gateway.error_members import error_of, members_of
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.wording import HELD_OPERATION_GONE
 from tooltrue.jsonrpc.messages import Json, decode, encode
@@ -195,11 +195,8 @@ def _members_of(outcome: object) -> list[Json]:
             return ["result", {"contents": outcome.contents}]
         case PromptResult():
             return ["result", outcome]
-        case RpcError():
-            return ["rpc", members_of(outcome), outcome.number, outcome.data]
-        case ToolError() | TransportError():
-            kind = "tool" if isinstance(outcome, ToolError) else "transport"
-            return [kind, members_of(outcome)]
+        case RpcError() | ToolError() | TransportError():
+            return ["error", members_of(outcome)]
         case _:
             assert isinstance(outcome, Exception)
             return _members_of(internal_error(outcome))
@@ -219,11 +216,7 @@ def _outcome_of(outcome: Any, method: str) -> Any:
             return InputRequiredResult(requests, requestState=state)
         case ["result", members]:
             return _READ[method](members)
-        case ["rpc", [text, code, facts], number, data]:
-            error = RpcError.received(number, text, data)
-            error.code, error.facts = code, facts_of(facts)
-            raise error
-        case ["tool" | "transport" as kind, members]:
-            raise error_of(ToolError if kind == "tool" else TransportError, members)
+        case ["error", members]:
+            raise error_of(members)
         case _:
             raise InternalError("an outcome of another worker cannot be read")

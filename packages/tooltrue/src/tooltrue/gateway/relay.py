@@ -16,12 +16,13 @@ from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, RpcError, fact_of
 from tooltrue.gateway.caller_grants import ASKED, CallerGrants, GrantRequired
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
+from tooltrue.gateway.error_members import original_of
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.gateway.token_exchange import TokenExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
-from tooltrue.host.upstream_calls import CallerRefused, OpenConnection
+from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import versions
@@ -76,6 +77,7 @@ class CallerRelay:
         self._grants = grants
         self._exchange = exchange
         self._is_program = one.command is not None
+        self._is_supervised = isinstance(one.target, CallerTargets)
         self._is_shared = is_shared
         self._operations = operations
         auth_of = None if grants is None else partial(grants.auth, server=one.label)
@@ -155,7 +157,19 @@ class CallerRelay:
     ) -> T:
         """Run one round within the limits of the server."""
         is_common = self._common_of(client) is not None
+        work = self._with_originals(work) if self._is_supervised else work
         return await self.traffic.run(context.principal.id, work, is_common=is_common, was_late=was_late)
+
+    def _with_originals(self, work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+        """The work, with the errors that the supervisor has carried here. Of any other server they would be forged."""
+
+        async def run() -> T:
+            try:
+                return await work()
+            except RpcError as error:
+                raise original_of(error) from None
+
+        return run
 
     async def _run(
         self,

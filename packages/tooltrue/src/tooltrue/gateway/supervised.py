@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from tooltrue._internal.platform.private_sockets import connect_private
 from tooltrue.client.config import HostConfig, ServerConfig
-from tooltrue.errors import ConfigurationError, ConnectionLost, DefinitionError, TooltrueError
+from tooltrue.errors import ConnectionLost
 from tooltrue.gateway.error_members import error_of
 from tooltrue.gateway.settings import is_program
 from tooltrue.gateway.wording import GATEWAY_SUPERVISOR_LOST
@@ -19,12 +17,6 @@ from tooltrue.transport.client_link import LinkReceiver
 from tooltrue.transport.line_channel import LineChannel
 
 __all__ = ["SupervisedServer", "supervised"]
-
-_KINDS: Final[Mapping[str, type[TooltrueError]]] = {
-    "configuration": ConfigurationError,
-    "definition": DefinitionError,
-    "connection": ConnectionLost,
-}
 
 
 def supervised(config: HostConfig, address: str) -> HostConfig:
@@ -77,8 +69,8 @@ class SupervisedServer:
             match None if line is None else decode(line):
                 case {"state": "ready"}:
                     self._channel = channel
-                case {"error": [str(kind), members]}:
-                    raise error_of(_KINDS[kind], members)
+                case {"error": members}:
+                    raise error_of(members)
                 case _:
                     raise self._lost()
         except BaseException:

@@ -17,10 +17,11 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.event_loop import run as run_loop
@@ -31,9 +32,9 @@ from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
-from tooltrue.errors import ConfigurationError, ConnectionLost, DefinitionError, TooltrueError
+from tooltrue.errors import ConfigurationError, ConnectionLost, ToolError, TooltrueError
 from tooltrue.gateway.callers import ConnectionBounds
-from tooltrue.gateway.error_members import members_of
+from tooltrue.gateway.error_members import as_rpc_error, members_of
 from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.upstream_traffic import UpstreamLimits, UpstreamTraffic
@@ -44,13 +45,13 @@ from tooltrue.host.host_guard import unguarded
 from tooltrue.host.upstream_calls import OpenConnection
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
-from tooltrue.policy.layers.errors_as_results import errors_as_results
-from tooltrue.protocol.types import Implementation
+from tooltrue.protocol.types import Completion, Implementation, PromptOutcome, ReadOutcome, ToolOutcome
 from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.vocabulary import LOCAL, Principal
+from tooltrue.tools.toolset import Wrapper
+from tooltrue.tools.vocabulary import LOCAL, CompletionGet, Principal, PromptGet, ResourceRead, ToolCall
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.line_channel import LineChannel
 
@@ -58,6 +59,9 @@ __all__ = ["ProgramSupervisor", "SupervisorSettings", "run"]
 
 _LAST_SECONDS = 1.2
 _NOT_ACCEPTED_SECONDS = 1.0
+
+_NO_LIMITS: Final = UpstreamLimits(at_once=sys.maxsize, failures=sys.maxsize)
+"""The workers limit the operations, and have the circuit breakers, as the operator sets them."""
 
 _log = logging.getLogger("tooltrue")
 
@@ -124,8 +128,7 @@ class ProgramSupervisor:
         )
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
-        # The workers limit the operations; here each may run.
-        traffic = UpstreamTraffic(one.label, UpstreamLimits())
+        traffic = UpstreamTraffic(one.label, _NO_LIMITS)
         relay = CallerRelay(
             one, open_connection, self._operations, self._bounds, self._questions, traffic, is_shared=one.shared
         )
@@ -200,7 +203,7 @@ class ProgramSupervisor:
         try:
             server = await self._server(label)
         except TooltrueError as error:
-            channel.write(encode({"error": [_kind(error), members_of(error)]}))
+            channel.write(encode({"error": members_of(error)}))
             return None
         session = server.connect(channel.write, Carrier("stdio"), LOCAL if caller is None else Principal(caller))
         channel.on_line = session.feed
@@ -225,7 +228,7 @@ class ProgramSupervisor:
             self._servers[life.name] = ProtocolServer(
                 ServedProvider(
                     info=Implementation(name=facts.name or life.name, version=facts.version),
-                    provider=errors_as_results("en")(remote),
+                    provider=_ErrorsForWorkers(remote),
                     sealer=self._sealer,
                     facts=self._facts,
                     instructions=lambda: remote.instructions,
@@ -234,15 +237,32 @@ class ProgramSupervisor:
         return self._servers[life.name]
 
 
-def _kind(error: TooltrueError) -> str:
-    """How a worker treats the server: it retries only a connection."""
-    match error:
-        case ConfigurationError():
-            return "configuration"
-        case DefinitionError():
-            return "definition"
-        case _:
-            return "connection"
+class _ErrorsForWorkers(Wrapper, frozen=True):
+    """Raises a ``ToolError`` as the RPC error that carries it: the worker counts it, and says it to the caller."""
+
+    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+        with _carried():
+            return await self.inner.call_tool(call)
+
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        with _carried():
+            return await self.inner.read_resource(request)
+
+    async def get_prompt(self, get: PromptGet) -> PromptOutcome:
+        with _carried():
+            return await self.inner.get_prompt(get)
+
+    async def complete(self, get: CompletionGet) -> Completion:
+        with _carried():
+            return await self.inner.complete(get)
+
+
+@contextlib.contextmanager
+def _carried() -> Generator[None]:
+    try:
+        yield
+    except ToolError as error:
+        raise as_rpc_error(error) from None
 
 
 def _admit(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:

@@ -15,7 +15,9 @@ from tooltrue.errors import (
     RequestTimeout,
     RpcError,
     ToolError,
+    ToolTimeout,
     TransportError,
+    Unreachable,
 )
 from tooltrue.gateway.circuit_breaker import CircuitBreaker
 from tooltrue.gateway.fair_slots import FairSlots, NoSlot
@@ -124,8 +126,10 @@ def _failure(error: BaseException, was_late: Callable[[], bool]) -> str:
     match error:
         case asyncio.CancelledError():
             return "timeout" if was_late() else "cancelled"
-        case RequestTimeout():
+        case RequestTimeout() | ToolTimeout():
             return "timeout"
+        case Unreachable():  # a program of the supervisor
+            return "lost"
         case ToolError():
             return "refused"
         case TransportError() if not isinstance(error, InvalidAnswer | AuthorizationFailed):

@@ -353,7 +353,7 @@ class Remote:
             raise ToolError.of(REMOTE_RESPONSE_UNUSABLE, server=self.server, problem=_plain_text(error)) from None
         except TransportError as error:
             self.trouble()
-            raise ToolError.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(error)) from None
+            raise Unreachable.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(error)) from None
 
     async def _in_time(self, method: str, answer: Any) -> Any:
         """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""
