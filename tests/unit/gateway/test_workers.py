@@ -123,6 +123,38 @@ def test_workers_of_the_command_line_find_the_operations_of_each_other() -> None
     assert asyncio.run(run()) == "Hello Ada"
 
 
+class RepeatingFacts(MemoryFacts):
+    """Facts that deliver a word to another worker once more, when it has been answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: tuple[str, bytes] | None = None
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        if channel.startswith("gateway-worker:"):
+            self.first = channel, payload
+        await super().publish(channel, payload)
+
+    async def remove(self, key: str) -> bytes | None:
+        if key.startswith("gateway-outcome:") and self.first is not None and await self.get(key) is not None:
+            channel, payload = self.first
+            self.first = None
+            await super().publish(channel, payload)
+            for _ in range(100):
+                await asyncio.sleep(0)
+        return await super().remove(key)
+
+
+def test_a_word_that_comes_again_when_the_call_has_ended_changes_nothing() -> None:
+    async def run() -> str:
+        facts = RepeatingFacts()
+        async with worker(facts, []) as first, worker(facts, []) as second:
+            question = await asked(first, lambda client: client.call_tool("up_greet"))
+            return (await answered(second, question, ADA).call_tool("up_greet")).text
+
+    assert asyncio.run(run()) == "Hello Ada"
+
+
 def test_a_prompt_and_a_resource_go_on_as_well() -> None:
     async def use(first: Client, second: Client) -> Any:
         question = await asked(first, lambda client: client.get_prompt("up_letter"))

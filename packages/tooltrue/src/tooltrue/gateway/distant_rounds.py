@@ -138,7 +138,8 @@ class DistantRounds:
             outcome = _members_of(error)
         finally:
             signs.cancel()
-        await self._facts.put(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
+        # The word may come again once the operation has ended: then its outcome stays.
+        await self._facts.put_if_absent(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
         await self._facts.publish(_answers(reply), encode([_DONE]))
 
     async def _signs(self, reply: str) -> None:
