@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.gateway_callers import Caller
 from tooltrue import Client, QuestionLimits
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
@@ -23,7 +24,6 @@ from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.server.server import ServerSession
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.vocabulary import Principal, RequestContext
 
@@ -107,32 +107,6 @@ class SessionServer:
     @property
     def open(self) -> int:
         return sum(not session.closed.is_set() for session in self.sessions)
-
-
-class Caller:
-    """The gateway as the client of one caller reaches it."""
-
-    def __init__(self, gateway: Gateway, name: str) -> None:
-        self._gateway = gateway
-        self._principal = Principal(name)
-
-    def in_lifespan(self) -> AbstractAsyncContextManager[None]:
-        return self._gateway.in_lifespan()
-
-    def connect(self, write: Callable[[bytes], None]) -> CallerSession:
-        return CallerSession(self._gateway.connect(write), self._principal)
-
-
-class CallerSession:
-    def __init__(self, session: ServerSession, principal: Principal) -> None:
-        self._session = session
-        self._principal = principal
-
-    def feed(self, frame: bytes) -> None:
-        self._session.feed_from(self._principal, frame)
-
-    async def close(self) -> None:
-        await self._session.close()
 
 
 def gateway_to(server: SessionServer, bounds: str = "", **more: Any) -> Gateway:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from support.gateway_callers import Caller
 from tooltrue import Client, QuestionLimits
 from tooltrue._internal.platform.private_sockets import bind_private, connect_private
 from tooltrue.client.config import HostConfig, ServerConfig
@@ -23,10 +24,8 @@ from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.supervisor import ProgramSupervisor
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
-from tooltrue.server.server import ServerSession
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.testing.state import LIMIT
-from tooltrue.tools.vocabulary import Principal
 
 pytestmark = [pytest.mark.process, pytest.mark.needs("local sockets")]
 
@@ -81,32 +80,6 @@ def note() -> str:
 
 server.run()
 '''
-
-
-class Caller:
-    """The worker as the client of one caller reaches it."""
-
-    def __init__(self, gateway: Gateway, name: str) -> None:
-        self._gateway = gateway
-        self._principal = Principal(name)
-
-    def in_lifespan(self) -> Any:
-        return self._gateway.in_lifespan()
-
-    def connect(self, write: Callable[[bytes], None]) -> CallerSession:
-        return CallerSession(self._gateway.connect(write), self._principal)
-
-
-class CallerSession:
-    def __init__(self, session: ServerSession, principal: Principal) -> None:
-        self._session = session
-        self._principal = principal
-
-    def feed(self, frame: bytes) -> None:
-        self._session.feed_from(self._principal, frame)
-
-    async def close(self) -> None:
-        await self._session.close()
 
 
 @dataclass
