@@ -45,7 +45,7 @@ def keyed() -> Server:
 
     @server.tool(effect="read")
     def who(context: Context) -> str:
-        """Who calls."""
+        """Return the name of the caller."""
         return context.principal.id
 
     return server

@@ -53,7 +53,7 @@ def gateway_before(evil: Any, folder: Path, settings: str = "", *, hints: bool =
 
 
 def used(gateway: Gateway, use: Use[T], **settings: Any) -> T:
-    """What ``use`` returns for a client of the gateway, whose good server works in the end."""
+    """Return the result of ``use`` for a client of the gateway, whose good server works in the end."""
 
     async def run() -> T:
         async with asyncio.timeout(LIMIT), Client(gateway, **settings) as client:

@@ -63,7 +63,7 @@ OWN_GROUP: dict[str, Any] = {"creationflags": getattr(subprocess, "CREATE_NEW_PR
 _BREAK: int | None = getattr(signal, "CTRL_BREAK_EVENT", None)
 
 STOPS: tuple[int, ...] = (signal.SIGTERM, signal.SIGINT) if _BREAK is None else (_BREAK,)
-"""What a process is sent to end in order. On Windows it is Ctrl-Break alone, which goes to its whole group: every
+"""Signals by which a process ends in order. On Windows it is Ctrl-Break alone, which goes to its whole group: every
 other signal ends a process at once."""
 
 

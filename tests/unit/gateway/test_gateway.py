@@ -107,7 +107,7 @@ def through(
     of_server: str = REVISIONS[0],
     **settings: Any,
 ) -> T:
-    """What a client of ``revision`` gets from a server that speaks ``of_server``, through a gateway."""
+    """Return the result of ``use`` with a client of ``revision``, through a gateway to a server of ``of_server``."""
     one = ServerConfig("up", "up", target=upstream(), revision=of_server, hints=True)
 
     async def run() -> T:

@@ -57,7 +57,7 @@ def beside(
     start_seconds: float = LIMIT,
     **more: Any,
 ) -> T:
-    """What ``use`` returns for a gateway before ``evil`` and a good server, and a client of it."""
+    """Return the result of ``use`` for a gateway before ``evil`` and a good server, and a client of it."""
     servers = (
         ServerConfig("evil", "evil", target=evil, start_seconds=start_seconds, effects={"read": ("*",)}),
         ServerConfig("good", "good", target=good(), hints=True),

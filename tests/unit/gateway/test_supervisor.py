@@ -122,7 +122,7 @@ async def crew(folder: Path, *servers: ServerConfig, per_caller: int = 4) -> Asy
 
 
 def at_two(folder: Path, use: Callable[[Gateway, Gateway], Awaitable[T]], **more: Any) -> T:
-    """What ``use`` returns with two workers."""
+    """Return the result of ``use`` with two workers."""
 
     async def run() -> T:
         async with crew(folder, the_program(folder, **more)) as those:

@@ -96,7 +96,7 @@ def gateway(operator: str = TWO_VIEWS, config: HostConfig | None = None, **setti
 
 
 def in_view(name: str, use: Callable[[Client], Awaitable[T]], made: Gateway | None = None) -> T:
-    """What a client of a view gets."""
+    """Return the result of ``use`` with a client of a view."""
 
     async def run() -> T:
         async with Client((made or gateway()).view(name)) as client:

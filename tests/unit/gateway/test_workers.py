@@ -75,7 +75,7 @@ async def worker(facts: Facts, ran: list[str]) -> AsyncGenerator[Client]:
 
 
 def at_two(use: Callable[[Client, Client], Awaitable[T]]) -> tuple[T, list[str], list[str]]:
-    """What ``use`` returns with a client of each of two workers, and which tools ran behind each."""
+    """Return the result of ``use`` with a client of each of two workers, and which tools ran behind each."""
     first_ran, second_ran = list[str](), list[str]()
 
     async def run() -> T:

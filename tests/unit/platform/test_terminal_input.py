@@ -30,7 +30,7 @@ class Person:
         os.write(self._own_end, keys.encode())
 
     def sees(self, last: str) -> str:
-        """What has been shown, as soon as it ends with ``last``."""
+        """Return the text that has been shown, as soon as it ends with ``last``."""
         shown = b""
         while not shown.endswith(last.encode()):
             data = read_soon(self._own_end)

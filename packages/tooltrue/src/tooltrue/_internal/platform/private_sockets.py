@@ -16,7 +16,7 @@ if HAS_POSIX:
 else:
 
     def bind_private(path: str) -> socket.socket:
-        """Raise ``NotImplementedError``, as the others do."""
+        """Never called: callers ask for ``HAS_PRIVATE_SOCKETS`` first. So it is with the other two."""
         raise NotImplementedError
 
     async def accept_private(listener: socket.socket) -> socket.socket:
