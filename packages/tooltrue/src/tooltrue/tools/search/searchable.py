@@ -222,7 +222,11 @@ class _SearchTools(LocalToolset):
         self._settings = settings
         self._indexing = threading.Lock()
         self._indexes: dict[tuple[int, ...], tuple[tuple[Tool, ...], SearchIndex]] = {}
-        search, describe, call = settings.names
+        self._add_search(*settings.names)
+        self._add_describe(*settings.names)
+        self._add_call(*settings.names)
+
+    def _add_search(self, search: str, describe: str, call: str) -> None:
         self.add_raw(
             search,
             {
@@ -262,6 +266,8 @@ class _SearchTools(LocalToolset):
             ),
             effect="read",
         )
+
+    def _add_describe(self, search: str, describe: str, call: str) -> None:
         self.add_raw(
             describe,
             {
@@ -291,6 +297,8 @@ class _SearchTools(LocalToolset):
             description="Return the full definitions of tools, with the JSON Schema of their arguments.",
             effect="read",
         )
+
+    def _add_call(self, search: str, describe: str, call: str) -> None:
         self.add_raw(
             call,
             {
