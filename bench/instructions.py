@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-from harness import http_client, sides, wire
+from harness import gateways, http_client, sides, wire
 from harness.callgrind import CannotCount, Count, CountedProcess, check_tools, count_process, counted
 from harness.process import Command, ServerFailed, running
 from harness.sides import ROOT
@@ -38,7 +39,8 @@ def _lists(tools: int) -> wire.Expect:
 class Call:
     """A row: `count` calls of `server` are counted after `warm_up` others.
 
-    `is_client` says that the client is counted, while the server runs outside of valgrind.
+    `is_client` says that the client is counted, while the server runs outside of valgrind. With `before`, a gateway is
+    counted, and the server runs behind it: as a program (`stdio`) or at a URL (`http`).
     """
 
     key: str
@@ -49,6 +51,7 @@ class Call:
     count: int = 200
     is_http: bool = False
     is_client: bool = False
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ CALLS = (
     Call("http", "HTTP, 1 connection, `async def`", "calls", wire.echoes("echo", MODERN), is_http=True),
     Call("client", "client, stdio", "calls", (), is_client=True),
     Call("client-http", "client, HTTP", "calls", (), is_http=True, is_client=True),
+    Call("gateway", "gateway, HTTP→HTTP", "calls", wire.echoes("echo", MODERN), is_http=True, before="http"),
+    Call("gateway-stdio", "gateway, HTTP→stdio", "calls", wire.echoes("echo", MODERN), is_http=True, before="stdio"),
 )
 STARTS = (
     Start("start", "start and end, 7 typed tools", "seven", 7),
@@ -134,10 +139,10 @@ Group = Sequence[Call] | Sequence[Start]
 
 def _groups(rows: Sequence[Row]) -> list[Group]:
     """The calls that share a counted process, and each start alone."""
-    calls: dict[tuple[str, bool, bool], list[Call]] = {}
+    calls: dict[tuple[str, bool, bool, str], list[Call]] = {}
     for row in rows:
         if isinstance(row, Call):
-            calls.setdefault((row.server, row.is_http, row.is_client), []).append(row)
+            calls.setdefault((row.server, row.is_http, row.is_client, row.before), []).append(row)
     return [*calls.values(), *([row] for row in rows if isinstance(row, Start))]
 
 
@@ -179,7 +184,7 @@ def _count_calls(calls: Sequence[Call], environment: Mapping[str, str]) -> dict[
     """Count each of these calls in one process."""
     port = http_client.free_port() if calls[0].is_http else None
     with ExitStack() as stack:
-        command = _client(calls[0].server, port, stack) if calls[0].is_client else _command(calls[0].server, port)
+        command = _counted_command(calls[0], port, stack)
         process = stack.enter_context(counted(command, environment))
         counts: dict[str, Count] = {}
         for call in calls:
@@ -189,15 +194,31 @@ def _count_calls(calls: Sequence[Call], environment: Mapping[str, str]) -> dict[
         return counts
 
 
-def _client(server: str, port: int | None, stack: ExitStack) -> Command:
-    """The command of a client with its target: a server of this checkout, which it starts, or one that runs."""
-    client = (sys.executable, str(ROOT / "bench" / "clients" / "counted.py"))
+def _counted_command(call: Call, port: int | None, stack: ExitStack) -> Command:
+    if call.is_client:
+        return (sys.executable, str(ROOT / "bench" / "clients" / "counted.py"), *_target(call.server, port, stack))
+    if call.before:
+        assert port is not None
+        behind = http_client.free_port() if call.before == "http" else None
+        return _gateway(_target(call.server, behind, stack), port, stack)
+    return _command(call.server, port)
+
+
+def _target(server: str, port: int | None, stack: ExitStack) -> Sequence[str]:
+    """A server of this checkout: its command, or with a port the URL of one that runs."""
     side = sides.ours()
     if port is None:
-        return (*client, *side.script(server))
+        return side.script(server)
     process = stack.enter_context(running(side.http(server, port), longest=_LONGEST))
     http_client.wait_until_open(port, lambda: process.poll() is None, _PATIENCE)
-    return (*client, f"http://127.0.0.1:{port}/mcp")
+    return [f"http://127.0.0.1:{port}/mcp"]
+
+
+def _gateway(target: Sequence[str], port: int, stack: ExitStack) -> Command:
+    """The command of a gateway with all layers before a server."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    _, _, *options = gateways.ours(folder).start(target, port, folder)
+    return (sys.executable, str(_SERVERS / "counted" / "gateway.py"), *options)
 
 
 def _have_called(client: CountedProcess, count: int) -> None:
@@ -213,7 +234,17 @@ def _caller(call: Call, server: CountedProcess, port: int | None, stack: ExitSta
     if port is None:
         return partial(_ask, Pipes(server.process, MODERN), cycle(call.messages))
     http_client.wait_until_open(port, lambda: server.process.poll() is None, _PATIENCE)
+    if call.before:
+        _wait_for_tools(port)
     return stack.enter_context(http_client.exchanging(port, call.messages, 1)).run_calls
+
+
+def _wait_for_tools(port: int) -> None:
+    """A gateway serves before its servers are ready."""
+    deadline = time.monotonic() + _PATIENCE
+    while not http_client.ask(port, wire.tool_list(1, lambda result: "tools" in result, MODERN))["tools"]:
+        if time.monotonic() > deadline:
+            raise ServerFailed("the gateway lists no tools")
 
 
 def _ask(pipes: Pipes, messages: Iterator[Message], count: int) -> None:

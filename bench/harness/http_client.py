@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from harness.tally import Answers, Tally
 from harness.wire import HANDSHAKE, LEGACY, MODERN, Message, WrongAnswer, verified
@@ -58,8 +59,8 @@ def _asked(port: int, request: bytes) -> bytes:
     return answer.partition(b"\r\n\r\n")[0]
 
 
-def ask(port: int, message: Message, *headers: str) -> None:
-    """Send one request with more headers, on a connection of its own. Raises WrongAnswer for a wrong answer."""
+def ask(port: int, message: Message, *headers: str) -> Any:
+    """The result of one request with more headers, on a connection of its own. Raises WrongAnswer for a wrong one."""
     with _connect(port) as connection:
         connection.sendall(request(message, port, *headers))
         answer, body = b"", None
@@ -68,7 +69,7 @@ def ask(port: int, message: Message, *headers: str) -> None:
                 raise ConnectionError("the server closed a connection")
             answer += chunk
             body = _body(answer)
-    verified(message, body)
+    return verified(message, body)
 
 
 def free_port() -> int:
