@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -222,11 +223,13 @@ def test_a_late_message_on_the_stream_of_one_caller_does_not_reach_another() -> 
         return CallerOperation(RequestContext(Principal(name), logs[name]))
 
     ended = operation("ada")
-    with answers.running(operation("bob")), ended.current():
-        answers.on_log(LogMessage("info", "of ada"))
+    with answers.running(ended):
+        stream = contextvars.copy_context()
+    with answers.running(operation("bob")):
+        stream.run(answers.on_log, LogMessage("info", "of ada"))
     assert (logs["ada"].heard, logs["bob"].heard) == ([], [])
-    with answers.running(operation("ada")), ended.current():
-        answers.on_log(LogMessage("info", "of ada"))
+    with answers.running(operation("ada")):
+        stream.run(answers.on_log, LogMessage("info", "of ada"))
     assert logs["ada"].heard == ["of ada"]
 
 

@@ -194,6 +194,25 @@ def test_a_tool_that_was_exchanged_since_its_arguments_were_checked_is_not_run_t
         asyncio.run(outer.call_tool(ToolCall(name, {}, CONTEXT, tool=checked)))
 
 
+def test_a_tool_that_has_left_its_part_is_not_called_there_again():
+    first, second = toolset("a"), toolset("b")
+    both = combined(first, second)
+
+    def called() -> str:
+        checked = asyncio.run(both.find_tool("a", CONTEXT))
+        result = asyncio.run(both.call_tool(ToolCall("a", {}, CONTEXT, tool=checked)))
+        assert isinstance(result, CallToolResult)
+        return str(result.content)
+
+    assert called() == called()  # the second time its part is known
+    checked = asyncio.run(both.find_tool("a", CONTEXT))
+    first.remove("a")
+    with pytest.raises(UnknownTool):
+        asyncio.run(both.call_tool(ToolCall("a", {}, CONTEXT, tool=checked)))
+    second.add_raw("a", {"type": "object"}, lambda arguments: "of the second", blocking=False)
+    assert "of the second" in called()
+
+
 def test_each_caller_has_its_own_list_and_keeps_it():
     tools = toolset("read", "wipe")
     hiding = filtered(tools, lambda tool, context: context.principal.id == "root" or tool.name != "wipe")

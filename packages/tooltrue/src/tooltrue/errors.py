@@ -165,8 +165,10 @@ class UnknownTool(InvalidParams):
     """The caller has no such tool: unknown, removed and hidden tools look the same."""
 
     def __init__(self, text: str = "", *, code: str = TOOL_NOT_FOUND, facts: dict[str, Any] | None = None) -> None:
-        facts = facts or {"name": text}
-        super().__init__(sentence(code, "en", facts), code=code, facts=facts)
+        super().__init__(text, code=code, facts=facts or {"name": text})
+
+    def __str__(self) -> str:  # toolsets of several parts catch most of these, and need no sentence
+        return sentence(self.code, "en", self.facts)
 
 
 class UnknownEntry(InvalidParams):

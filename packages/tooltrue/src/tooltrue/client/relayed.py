@@ -5,20 +5,19 @@ answered here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from tooltrue.client.wording import REASON_INPUT_REQUESTS_INVALID, REASON_NOTHING_ASKED
 from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.input_requests import InputRequest
+from tooltrue.protocol.types import Value, field
 from tooltrue.wording import Worded
 
 __all__ = ["InputRequested", "RelayedRequest", "input_requested"]
 
 
-@dataclass(frozen=True, slots=True)
-class RelayedRequest:
+class RelayedRequest(Value, frozen=True):
     """The client for which a request is made. A stateless server learns its ``capabilities``, and gets ``responses``
     and ``state``, its answers to the questions of the round before (2026-07-28, basic/patterns/mrtr), and over HTTP the
     ``headers`` of that client, ``Mcp-Param-*``, that mirror no argument this client knows of (2026-07-28,

@@ -8,9 +8,8 @@ between two rounds, with the request to the server open.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -60,7 +59,6 @@ class CallerOperation:
         """Start the request to the server."""
 
         async def run() -> Any:
-            _current.set(self)
             return await work()
 
         self._task = asyncio.get_running_loop().create_task(run())
@@ -113,10 +111,6 @@ class CallerOperation:
 
     # --- for the server -----------------------------------------------------------------------------------------------
 
-    def current(self) -> AbstractContextManager[None]:
-        """Context in which messages of the server belong to this operation."""
-        return _entered(self)
-
     def log(self, message: LogMessage) -> None:
         level = message.level if message.level in LOG_LEVELS else "info"
         self.context.channel.log(level, message.data, message.logger)
@@ -138,13 +132,22 @@ class CallerOperation:
             self._questions.pop(key, None)
 
 
-@contextlib.contextmanager
-def _entered(operation: CallerOperation) -> Generator[None]:
-    token = _current.set(operation)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class _Running:
+    """Context in which an operation runs on a connection."""
+
+    __slots__ = ("_operation", "_operations", "_token")
+
+    def __init__(self, operation: CallerOperation, operations: list[CallerOperation]) -> None:
+        self._operation = operation
+        self._operations = operations
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._operation)
+        self._operations.append(self._operation)
+
+    def __exit__(self, *_: object) -> None:
+        self._operations.remove(self._operation)
+        _current.reset(self._token)
 
 
 class RelayAnswers:
@@ -160,14 +163,9 @@ class RelayAnswers:
         self._capabilities = capabilities
         self._operations: list[CallerOperation] = []
 
-    @contextlib.contextmanager
-    def running(self, operation: CallerOperation) -> Generator[None]:
-        """Context in which the operation runs on this connection."""
-        self._operations.append(operation)
-        try:
-            yield
-        finally:
-            self._operations.remove(operation)
+    def running(self, operation: CallerOperation) -> AbstractContextManager[None]:
+        """Context in which the operation runs on this connection, so that messages of the server belong to it."""
+        return _Running(operation, self._operations)
 
     @property
     def is_busy(self) -> bool:

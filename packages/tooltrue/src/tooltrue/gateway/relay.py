@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Set
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from types import CoroutineType
 from typing import Any, TypeVar
 
 from tooltrue.client.client import Client, Result
@@ -94,10 +95,11 @@ class CallerRelay:
 
     def _common_of(self, client: Client) -> CallerConnection | None:
         """The connection that all callers use, if they do."""
+        if self._common.client is client:
+            return self._common
         if self._is_of_callers or not (self._is_shared or (_is_stateless(client) and not self._is_program)):
             return None
-        if self._common.client is not client:
-            self._common = CallerConnection(self.answers, client)
+        self._common = CallerConnection(self.answers, client)
         return self._common
 
     def _connection(self, client: Client, context: RequestContext) -> AbstractAsyncContextManager[CallerConnection]:
@@ -108,9 +110,9 @@ class CallerRelay:
 
     # --- operations ---------------------------------------------------------------------------------------------------
 
-    async def call_tool(
+    def call_tool(
         self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
-    ) -> Result | InputRequiredResult:
+    ) -> CoroutineType[Any, Any, Result | InputRequiredResult]:
         def send(one: Client, operation: CallerOperation) -> Awaitable[Result]:
             progress = None if call.context.channel is SILENT else operation.progress
             return one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
@@ -118,7 +120,7 @@ class CallerRelay:
         def was_late() -> bool:
             return call.deadline is not None and call.deadline.has_fired
 
-        return await self._run(client, call.context, "tools/call", send, was_late)
+        return self._run(client, call.context, "tools/call", send, was_late)
 
     async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult | InputRequiredResult:
         async def send(one: Client, operation: CallerOperation) -> ReadResourceResult:
@@ -148,17 +150,17 @@ class CallerRelay:
 
         await self._limited(client, request.context, work)
 
-    async def _limited(
+    def _limited(
         self,
         client: Client,
         context: RequestContext,
         work: Callable[[], Awaitable[T]],
         was_late: Callable[[], bool] = lambda: False,
-    ) -> T:
+    ) -> CoroutineType[Any, Any, T]:
         """Run one round within the limits of the server."""
         is_common = self._common_of(client) is not None
         work = self._with_originals(work) if self._is_supervised else work
-        return await self.traffic.run(context.principal.id, work, is_common=is_common, was_late=was_late)
+        return self.traffic.run(context.principal.id, work, is_common=is_common, was_late=was_late)
 
     def _with_originals(self, work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         """The work, with the errors that the supervisor has carried here. Of any other server they would be forged."""
@@ -171,52 +173,73 @@ class CallerRelay:
 
         return run
 
-    async def _run(
+    def _run(
         self,
         client: Client,
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
         was_late: Callable[[], bool] = lambda: False,
-    ) -> T | InputRequiredResult:
+    ) -> CoroutineType[Any, Any, T | InputRequiredResult]:
         """Run one round of an operation: until its result, or until the server asks; or until the caller is asked to
-        consent, if the server wants credentials of it. The wait for a consent takes no slot of the server."""
-        if self._grants is not None and self._grants.is_asked(context):
-            await self._grants.answered(context, self.label, _CONSENT_SECONDS)
-        try:
-            return await self._limited(client, context, lambda: self._round(client, context, method, send), was_late)
-        except GrantRequired as error:
-            if self._grants is None:
-                raise
-            return await self._grants.ask(context, self.label, error.request)
+        consent, if the server wants credentials of it."""
 
-    async def _round(
+        def work() -> Awaitable[T | InputRequiredResult]:
+            return self._round(client, context, method, send)
+
+        limited = self._limited(client, context, work, was_late)
+        return limited if self._grants is None else self._with_consent(self._grants, context, limited)
+
+    async def _with_consent(
+        self, grants: CallerGrants, context: RequestContext, limited: CoroutineType[Any, Any, T | InputRequiredResult]
+    ) -> T | InputRequiredResult:
+        """Run the round after the consent for which its caller was asked; that wait takes no slot of the server."""
+        with contextlib.closing(limited):
+            if grants.is_asked(context):
+                await grants.answered(context, self.label, _CONSENT_SECONDS)
+            try:
+                return await limited
+            except GrantRequired as error:
+                return await grants.ask(context, self.label, error.request)
+
+    def _round(
         self,
         client: Client,
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
-    ) -> T | InputRequiredResult:
+    ) -> CoroutineType[Any, Any, T | InputRequiredResult]:
         own = None if context.rounds is None else context.rounds.own
         if own is not None and self._operations.is_named_by(own):
-            try:
-                return await self._operations.go_on(own, context, method)
-            except InvalidParams as error:
-                raise CallerRefused(error) if error.code == INVALID_INPUT_RESPONSE else error from None
+            return self._go_on(own, context, method)
         operation = CallerOperation(context)
+        if (common := self._common_of(client)) is not None and _is_stateless(client):
+            # It ends with this round, and needs no task of its own.
+            return _stateless(client, common.answers, operation, method, send)
+        return self._begin(client, operation, method, send)
 
+    async def _go_on(self, own: str, context: RequestContext, method: str) -> Any:
+        try:
+            return await self._operations.go_on(own, context, method)
+        except InvalidParams as error:
+            raise CallerRefused(error) if error.code == INVALID_INPUT_RESPONSE else error from None
+
+    async def _begin(
+        self,
+        client: Client,
+        operation: CallerOperation,
+        method: str,
+        send: Callable[[Client, CallerOperation], Awaitable[T]],
+    ) -> T | InputRequiredResult:
         async def work() -> T | InputRequiredResult:
-            async with self._connection(client, context) as connection:
+            async with self._connection(client, operation.context) as connection:
+                one = _client_of(connection)
+                if _is_stateless(one):
+                    return await _stateless(one, connection.answers, operation, method, send)
+                trace = trace_context(operation.context.meta)
                 with connection.answers.running(operation):
-                    one = _client_of(connection)
-                    if _is_stateless(one):
-                        return await _stateless(one, connection.answers, operation, method, send)
-                    trace = trace_context(context.meta)
                     return await send(one.relaying(RelayedRequest(trace=trace)) if trace else one, operation)
 
-        if self._common_of(client) is not None and _is_stateless(client):
-            with operation.current():  # it ends with this round, and needs no task of its own
-                return await work()
         operation.begin(work)
         return await self._operations.until_asked(operation)
 
@@ -239,7 +262,8 @@ async def _stateless(
     trace = trace_context(operation.context.meta)
     relayed = RelayedRequest(operation.context.capabilities, responses, state, headers, trace)
     try:
-        return await send(one.relaying(relayed), operation)
+        with answers.running(operation):
+            return await send(one.relaying(relayed), operation)
     except MissingCapability as error:
         raise _refused(error, {"requiredCapabilities"}) from None
     except InvalidParams as error:

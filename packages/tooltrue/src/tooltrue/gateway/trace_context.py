@@ -15,12 +15,10 @@ _TRACESTATE: Final = re.compile(r"[ -~]{1,512}")
 def trace_context(meta: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the ``traceparent`` and ``tracestate`` of a request's ``_meta`` if they are well-formed. Baggage is not
     passed on: it may hold facts about the caller that are none of a server's business."""
-    facts = meta or {}
-    context = {"traceparent": _text(_TRACEPARENT, facts.get("traceparent"))}
-    if not context["traceparent"]:
+    if not meta or not (parent := _text(_TRACEPARENT, meta.get("traceparent"))):
         return {}
-    state = _text(_TRACESTATE, facts.get("tracestate"))
-    return {**context, "tracestate": state} if state else context
+    state = _text(_TRACESTATE, meta.get("tracestate"))
+    return {"traceparent": parent, **({"tracestate": state} if state else {})}
 
 
 def _text(pattern: re.Pattern[str], value: object) -> str:

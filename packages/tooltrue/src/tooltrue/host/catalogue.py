@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from types import CoroutineType
 from typing import Any, Literal, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
@@ -235,11 +236,11 @@ class Catalogue:
             raise UnknownTool(name)
         return row
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+    def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
         row = self.row(call.name)
         if call.tool is not None and call.tool.input is not row.tool.input:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
-        return await row.part.remote.call_tool(replaced(call, name=row.name, tool=row.tool))
+        return row.part.remote.call_tool(replaced(call, name=row.name, tool=row.tool))
 
     # --- library ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain, pairwise
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tooltrue.errors import DefinitionError, InvalidArguments, UnknownEntry, UnknownTool
@@ -51,6 +52,7 @@ T = TypeVar("T")
 
 Tools = tuple[Tool, ...]
 
+_MOST_OWNERS = 4_096
 
 Visible = Callable[[Tool, RequestContext], bool]
 
@@ -290,6 +292,7 @@ class _Combined(Value, frozen=True):
         default_factory=lambda: defaultdict[str, DerivedLists[Any]](DerivedLists)
     )
     _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
+    _owners: dict[str, tuple[Tool, Provider]] = field(default_factory=dict[str, tuple[Tool, Provider]])
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
@@ -299,7 +302,8 @@ class _Combined(Value, frozen=True):
         return self._last.same(tuple(tool for tool in tools if not self._is_off(tool, context)), context.principal.id)
 
     def _is_off(self, tool: Tool, context: RequestContext) -> bool:
-        return self.switches is not None and self.switches.is_off(tool) and context.principal is not EVERYONE
+        switches = self.switches
+        return switches is not None and switches.any_off and context.principal is not EVERYONE and switches.is_off(tool)
 
     async def _owner(self, name: str, context: RequestContext) -> tuple[Provider, Tool]:
         owners: list[tuple[Provider, Tool]] = []
@@ -308,7 +312,7 @@ class _Combined(Value, frozen=True):
                 owners.append((part, await part.find_tool(name, context)))
         # A present name takes precedence over an old one.
         owner = _only(name, [one for one in owners if one[1].name == name] or owners)
-        if self.switches is not None and self.switches.any_off and self._is_off(owner[1], context):
+        if self._is_off(owner[1], context):
             raise UnknownTool(name)
         return owner
 
@@ -320,13 +324,16 @@ class _Combined(Value, frozen=True):
         """Return the tool where every part knows without waiting, and one has it under this very name."""
         owners: list[Tool] = []
         for part in self.parts:
-            with contextlib.suppress(UnknownTool):
-                if (tool := part.known_tool(name, context)) is None:
-                    return None
-                owners.append(tool)
+            try:
+                tool = part.known_tool(name, context)
+            except UnknownTool:
+                continue
+            if tool is None:
+                return None
+            owners.append(tool)
         if not owners:
             raise UnknownTool(name)
-        if self.switches is not None and self.switches.any_off and self._is_off(owners[0], context):
+        if self._is_off(owners[0], context):
             raise UnknownTool(name)
         # Old names need a look at the other parts.
         return owners[0] if len(owners) == 1 and owners[0].name == name and not owners[0].replaces else None
@@ -341,10 +348,22 @@ class _Combined(Value, frozen=True):
                     return True
         return False
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+    def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
+        # The tool of nearly every call was found here a moment ago, when all parts were asked, and is the one that was
+        # called last by this name. Its part refuses the call if the tool is there no longer.
+        last = self._owners.get(call.name)
+        if last is None or last[0] is not call.tool or self._is_off(last[0], call.context):
+            return self._call_owner(call)
+        return last[1].call_tool(call)
+
+    async def _call_owner(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)
         if tool is not call.tool:
             check_exchange(call, tool)
+        if tool.name == call.name:
+            if len(self._owners) >= _MOST_OWNERS:
+                self._owners.clear()
+            self._owners[call.name] = tool, part
         return await part.call_tool(replaced(call, tool=tool))
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:

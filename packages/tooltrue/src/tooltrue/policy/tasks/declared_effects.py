@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import CoroutineType
+from typing import Any
 
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol import types as wire
@@ -55,7 +57,10 @@ class _Declared(Wrapper, frozen=True):
         tool = self.inner.known_tool(name, context)
         return None if tool is None else self._with_effect(tool)
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+    def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
+        return self._call_found(call) if call.tool is None else self.inner.call_tool(call)
+
+    async def _call_found(self, call: ToolCall) -> ToolOutcome:
         call, _ = await resolve_call(self, call)
         return await self.inner.call_tool(call)
 

@@ -13,6 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from types import CoroutineType
 from typing import Any, Final
 
 from tooltrue.errors import ConfigurationError, UnknownTool
@@ -90,7 +91,7 @@ def searchable(
     is left out, and reported in the log.
     """
     tools = _SearchTools(settings)
-    tools.guarded = guard(combined(_Reserving(provider, settings), tools))
+    tools.guarded = guard(combined(_Reserving(provider, frozenset(map(_plain, settings.names))), tools))
     return _Searchable(tools.guarded, settings, language)
 
 
@@ -128,9 +129,10 @@ class _Searchable(Wrapper, frozen=True):
                     listed.add(tool.name)
         return tuple(tool for tool in tools if tool.name in listed)
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        if call.name != self.settings.call_name:
-            return await self.inner.call_tool(call)
+    def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
+        return self.inner.call_tool(call) if call.name != self.settings.call_name else self._call_named(call)
+
+    async def _call_named(self, call: ToolCall) -> ToolOutcome:
         named = self._named(call)
         try:
             return await self.inner.call_tool(named)
@@ -171,12 +173,12 @@ def _tokens_of(tool: Tool) -> int:
 class _Reserving(Wrapper, frozen=True):
     """Leaves out the tools whose names are reserved, also in another case or with another separator."""
 
-    settings: ToolSearch
+    reserved: frozenset[str]
     _lists: DerivedLists[Tool] = field(default_factory=DerivedLists[Tool])
     _reported: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def _takes(self, name: str) -> bool:
-        return _plain(name) in map(_plain, self.settings.names)
+        return _plain(name) in self.reserved
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
         tools = await self.inner.list_tools(context)
@@ -198,14 +200,14 @@ class _Reserving(Wrapper, frozen=True):
         return None if tool is None else self._checked(name, tool)
 
     def _checked(self, name: str, tool: Tool) -> Tool:
-        if self._takes(name) or self._takes(tool.name):
+        if self._takes(tool.name) or (name != tool.name and self._takes(name)):
             raise UnknownTool(name)
         return tool
 
-    async def call_tool(self, call: ToolCall) -> ToolOutcome:
+    def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
         if self._takes(call.name):
             raise UnknownTool(call.name)
-        return await self.inner.call_tool(call)
+        return self.inner.call_tool(call)
 
 
 def _plain(name: str) -> str:
