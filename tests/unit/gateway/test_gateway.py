@@ -207,6 +207,14 @@ def test_a_change_of_a_followed_resource_reaches_the_caller(revision: str, of_se
     assert asyncio.run(run()) == ["notes://a"]
 
 
+@every_pair
+def test_a_result_names_no_server_but_the_gateway(revision: str, of_server: str) -> None:
+    async def use(client: Client) -> object:
+        return (await client.call_tool("up_add", a=1, b=2)).raw.get("_meta", {})
+
+    assert "upstream" not in json.dumps(through(use, revision=revision, of_server=of_server))
+
+
 def test_a_caller_with_too_many_tools_searches_for_them() -> None:
     async def run() -> tuple[list[str], str]:
         one = ServerConfig("up", "up", target=upstream(), hints=True)

@@ -45,11 +45,12 @@ from tooltrue.host.wording import (
     REMOTE_TOOL_REFUSED,
     RESOURCE_NOT_FOLLOWED,
 )
-from tooltrue.jsonrpc.messages import is_object
+from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import cleaned
+from tooltrue.protocol.modern import SERVER_INFO
 from tooltrue.protocol.types import (
     BlobResource,
     CallToolResult,
@@ -379,9 +380,17 @@ def _refusal_text(error: RpcError) -> str:
 def _outcome(result: Result | InputRequiredResult) -> ToolOutcome:
     if isinstance(result, InputRequiredResult):
         return result
-    meta = result.raw.get("_meta")
     content = [_block(block) for block in result.content]
-    return CallToolResult(content, result.structured, result.is_error, meta if is_object(meta) else None)
+    return CallToolResult(content, result.structured, result.is_error, _meta_of(result))
+
+
+def _meta_of(result: Result) -> dict[str, Json] | None:
+    """The ``_meta`` of a result, without the facts of the server about itself: the caller gets those of the server that
+    it speaks to."""
+    meta = result.raw.get("_meta")
+    if not is_object(meta):
+        return None
+    return {name: value for name, value in meta.items() if name != SERVER_INFO} or None
 
 
 def _block(block: Any) -> Any:
