@@ -6,12 +6,13 @@ on to it, over the events that the workers share::
       worker of the caller                        worker that holds the operation
         |--- go on: name, answers --------------------->|
         |<-- here ---------------------------------------|   at once, and every few seconds
-        |<-- progress, log ------------------------------|
+        |<-- progress, log ------------------------------|   in their order
         |<-- done ---------------------------------------|   the outcome is in the facts
         |--- cancel ------------------------------------>|   the caller has cancelled
 
 Events may be lost, so the first word is repeated until there is an answer, and the outcome is looked for even without
-the last one. A worker that gives no sign has ended: its operations are gone, and the caller learns that.
+the last one. A worker that gives no sign has ended: its operations are gone, and the caller learns that, and whether
+the operation may have taken effect.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from tooltrue.client.call_results import Result, contents_of, prompt_of, result_of
-from tooltrue.errors import InternalError, RpcError, ToolError, TransportError
+from tooltrue.errors import InternalError, RpcError, StateError, ToolError, TransportError
 from tooltrue.gateway.error_members import error_of, members_of
 from tooltrue.gateway.held_operations import HeldOperations
-from tooltrue.gateway.wording import HELD_OPERATION_GONE
+from tooltrue.gateway.wording import HELD_OPERATION_GONE, HOLDER_LOST
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult
@@ -39,6 +41,7 @@ __all__ = ["DistantRounds"]
 _HERE_SECONDS = 3.0
 _SILENT_SECONDS = 10.0
 _OUTCOME_SECONDS = 120.0
+_MOST_WORDS = 1_000
 
 _GO_ON, _CANCEL = "go on", "cancel"
 _HERE, _PROGRESS, _LOG, _DONE = "here", "progress", "log", "done"
@@ -51,7 +54,6 @@ class DistantRounds:
         self._facts = facts
         self._operations = operations
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._words: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     async def open(self) -> None:
@@ -63,7 +65,7 @@ class DistantRounds:
         """End the rounds that run here for other workers."""
         self._unsubscribe()
         self._operations.elsewhere = None
-        running = [*self._running.values(), *self._words]
+        running = [*self._running.values()]
         for task in running:
             task.cancel()
         if running:
@@ -103,7 +105,7 @@ class DistantRounds:
                 if (outcome := await self._facts.remove(_outcome(reply))) is not None:
                     return _outcome_of(decode(outcome), method)
                 if asyncio.get_running_loop().time() - last > _SILENT_SECONDS:
-                    raise ToolError.of(HELD_OPERATION_GONE)
+                    raise ToolError.of(HOLDER_LOST if is_answered else HELD_OPERATION_GONE)
         except asyncio.CancelledError:
             await asyncio.shield(self._facts.publish(_worker(worker), encode([_CANCEL, reply])))
             raise
@@ -116,13 +118,9 @@ class DistantRounds:
         match decode(payload):
             case [str(kind), str(reply), str(name), str(principal), responses, capabilities] if kind == _GO_ON:
                 if reply not in self._running:  # else the word has come a second time
-                    context = RequestContext(
-                        Principal(principal),
-                        _DistantChannel(self, reply),
-                        capabilities,
-                        rounds=Rounds(None, responses),
-                    )
-                    task = asyncio.get_running_loop().create_task(self._run(reply, name, context))
+                    channel, rounds = _DistantChannel(), Rounds(None, responses)
+                    context = RequestContext(Principal(principal), channel, capabilities, rounds=rounds)
+                    task = asyncio.get_running_loop().create_task(self._run(reply, name, context, channel))
                     self._running[reply] = task
                     task.add_done_callback(lambda task: self._running.pop(reply, None))
             case [str(kind), str(reply)] if kind == _CANCEL and reply in self._running:
@@ -130,44 +128,63 @@ class DistantRounds:
             case _:
                 pass
 
-    async def _run(self, reply: str, name: str, context: RequestContext) -> None:
-        signs = asyncio.get_running_loop().create_task(self._signs(reply))
+    async def _run(self, reply: str, name: str, context: RequestContext, channel: _DistantChannel) -> None:
+        loop = asyncio.get_running_loop()
+        sending = loop.create_task(channel.send(lambda word: self._facts.publish(_answers(reply), word)))
+        signs = loop.create_task(channel.give_signs())
         try:
-            outcome = _members_of(await self._operations.until_asked(self._operations.resume(name, context)))
-        except Exception as error:  # noqa: BLE001 - the caller gets it
-            outcome = _members_of(error)
+            try:
+                outcome = _members_of(await self._operations.until_asked(self._operations.resume(name, context)))
+            except Exception as error:  # noqa: BLE001 - the caller gets it
+                outcome = _members_of(error)
+            # Without its store this worker gives no sign either, by which the caller learns that the outcome is lost.
+            with contextlib.suppress(StateError):
+                # The word may come again once the operation has ended: then its outcome stays.
+                await self._facts.put_if_absent(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
+            channel.tell(_DONE)
+            await sending
         finally:
             signs.cancel()
-        # The word may come again once the operation has ended: then its outcome stays.
-        await self._facts.put_if_absent(_outcome(reply), encode(outcome), _OUTCOME_SECONDS)
-        await self._facts.publish(_answers(reply), encode([_DONE]))
-
-    async def _signs(self, reply: str) -> None:
-        while True:
-            await self._facts.publish(_answers(reply), encode([_HERE]))
-            await asyncio.sleep(_HERE_SECONDS)
-
-    def tell(self, reply: str, word: list[Json]) -> None:
-        """Send a word to the worker of the caller; without waiting, as a channel does."""
-        task = asyncio.get_running_loop().create_task(self._facts.publish(_answers(reply), encode(word)))
-        self._words.add(task)
-        task.add_done_callback(self._words.discard)
+            sending.cancel()
 
 
 class _DistantChannel:
-    """The way back to a caller at another worker."""
+    """The way back to a caller at another worker. Words are sent one after another: over several connections of the
+    store a later one could overtake. Of too many, the oldest are dropped."""
 
-    def __init__(self, rounds: DistantRounds, reply: str) -> None:
-        self._rounds = rounds
-        self._reply = reply
+    def __init__(self) -> None:
+        self._words: deque[tuple[Json, ...]] = deque(maxlen=_MOST_WORDS)
+        self._has_words = asyncio.Event()
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        self._rounds.tell(self._reply, [_PROGRESS, progress, total, message])
+        self.tell(_PROGRESS, progress, total, message)
 
     def log(self, level: str, data: Any, logger: str | None) -> None:
-        self._rounds.tell(self._reply, [_LOG, level, data, logger])
+        self.tell(_LOG, level, data, logger)
 
     def detach(self) -> None: ...
+
+    def tell(self, *word: Json) -> None:
+        self._words.append(word)
+        self._has_words.set()
+
+    async def give_signs(self) -> None:
+        """Tell every few seconds that the operation is here."""
+        while True:
+            self.tell(_HERE)
+            await asyncio.sleep(_HERE_SECONDS)
+
+    async def send(self, publish: Callable[[bytes], Awaitable[None]]) -> None:
+        """Send the words, up to the last one. One that the store does not take is lost, as any event may be."""
+        while True:
+            await self._has_words.wait()
+            self._has_words.clear()
+            while self._words:
+                word = self._words.popleft()
+                with contextlib.suppress(StateError):
+                    await publish(encode(word))
+                if word[0] == _DONE:
+                    return
 
 
 def _worker(name: str) -> str:

@@ -11,6 +11,12 @@ HELD_OPERATION_GONE: Final = message(
     "The server waited for this answer no longer, and the call was cancelled. Call again to begin anew.",
     "服务器已不再等待此回答，调用已取消。请重新调用。",
 )
+HOLDER_LOST: Final = message(
+    "TT4820",
+    "The process of the gateway that ran this call has ended, so its result is lost, and the call may have taken "
+    "effect. Find out before you call again.",
+    "运行此调用的网关进程已结束，结果因此丢失，而调用可能已经生效。请先查明再重新调用。",
+)
 TOO_MANY_HELD_OPERATIONS: Final = message(
     "TT9301",
     "{limit} calls wait for an answer already. Answer or cancel some of them, then call again.",
