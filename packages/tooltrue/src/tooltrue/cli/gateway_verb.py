@@ -15,6 +15,7 @@ from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.settings import read_servers
 from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
 from tooltrue.policy.config import OperatorConfig, read_operator_config
+from tooltrue.policy.consent.approvals import instance_of
 from tooltrue.protocol.types import Value, replaced
 
 if TYPE_CHECKING:  # stdio needs no HTTP
@@ -39,6 +40,8 @@ class _GatewaySpec(Value, frozen=True):
         gateway = Gateway(
             read_servers(self.file), operator=self.operator(), supervisor=self.supervisor, is_for_one=self.is_for_one
         )
+        # By its files, and not by all options: an approval holds at every machine that has the same files.
+        gateway.started_as(instance_of(self.file, self.config or ""))
         if not self.confirm:
             unconfirmed(gateway)
         return gateway
