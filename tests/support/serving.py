@@ -159,10 +159,12 @@ def stdio(**settings: Any) -> contextlib.AbstractContextManager[Process]:
 
 
 @contextlib.contextmanager
-def http(*options: str, target: str = str(SERVER), **settings: Any) -> Iterator[tuple[str, Process]]:
-    """``tooltrue serve --http`` with its URL, once somebody listens there."""
+def http(
+    *options: str, target: str = str(SERVER), verb: str = "serve", **settings: Any
+) -> Iterator[tuple[str, Process]]:
+    """``tooltrue serve --http`` with its URL, once somebody listens there; or ``tooltrue gateway --http``."""
     port = free_port()
-    arguments = command("serve", target, "--http", f"127.0.0.1:{port}", *options)
+    arguments = command(verb, target, "--http", f"127.0.0.1:{port}", *options)
     with started(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **settings) as process:
         process.wait_for("tooltrue serves")
         wait_for_port(port, process)
