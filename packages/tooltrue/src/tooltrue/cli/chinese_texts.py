@@ -204,7 +204,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
-        "help": f"检查 TARGET。\n\n{_TARGET_OF_LIST}",
+        "help": (
+            f"检查 TARGET。\n\n{_TARGET_OF_LIST}TARGET 为启动网关的命令时，输出该网关的概览；命令未经人工批准的服务器"
+            "不会启动。"
+        ),
         "--plan": "只输出该工具的一次调用所经过的各个步骤。",
     },
     "inventory": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from tooltrue.cli import http_options
 from tooltrue.cli.printing import own_output, tell
 from tooltrue.cli.targets import unconfirmed
 from tooltrue.cli.usage import Verb
+from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.settings import read_servers
@@ -21,10 +23,10 @@ from tooltrue.protocol.types import Value, replaced
 if TYPE_CHECKING:  # stdio needs no HTTP
     from tooltrue.server.http_serving import HttpSettings
 
-__all__ = ["command"]
+__all__ = ["GatewaySpec", "command", "read_words"]
 
 
-class _GatewaySpec(Value, frozen=True):
+class GatewaySpec(Value, frozen=True):
     """The words of the command line; each worker makes its own gateway of them."""
 
     file: str
@@ -36,9 +38,14 @@ class _GatewaySpec(Value, frozen=True):
     def operator(self) -> OperatorConfig | None:
         return None if self.config is None else read_operator_config(self.config)
 
-    def load(self) -> Gateway:
+    def load(self, servers: HostConfig | None = None, **settings: Any) -> Gateway:
+        """Make the gateway, before ``servers`` in place of those of the file. ``settings`` are those of its host."""
         gateway = Gateway(
-            read_servers(self.file), operator=self.operator(), supervisor=self.supervisor, is_for_one=self.is_for_one
+            servers or read_servers(self.file),
+            operator=self.operator(),
+            supervisor=self.supervisor,
+            is_for_one=self.is_for_one,
+            host_settings=settings,
         )
         # By its files, and not by all options: an approval holds at every machine that has the same files.
         gateway.started_as(instance_of(self.file, self.config or ""))
@@ -63,8 +70,8 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     FILE is the list of servers of any client, such as mcp.json. A server whose command no person has approved is not
     started: see tooltrue trust.
     """
-    settings, log_format = http_options.http_settings(options), options["log_format"]
-    spec = _GatewaySpec(file, config, not options["no_confirm"], settings is None)
+    spec, settings = _spec_of(file, config, options)
+    log_format = options["log_format"]
     for note in read_servers(file).notes:
         tell(note.say(), fg="yellow", err=True)
     if settings is not None:
@@ -81,7 +88,22 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     server.run()
 
 
-def _serve(spec: _GatewaySpec, settings: HttpSettings, log_format: str) -> None:
+def _spec_of(file: str, config: str | None, options: Mapping[str, Any]) -> tuple[GatewaySpec, HttpSettings | None]:
+    settings = http_options.http_settings(options)
+    return GatewaySpec(file, config, not options["no_confirm"], settings is None), settings
+
+
+def read_words(words: Sequence[str]) -> tuple[GatewaySpec, str | None, HttpSettings | None]:
+    """Read the words behind ``tooltrue gateway``: the gateway, the view for stdio, and the settings for HTTP."""
+    options = dict(command.make_context("gateway", list(words)).params)
+    file, config, view = options.pop("file"), options.pop("config"), options.pop("view")
+    if options["http"] is not None and view is not None:
+        raise ConfigurationError.of(VIEW_OPTION_FOR_STDIO)
+    spec, settings = _spec_of(file, config, options)
+    return spec, view, settings
+
+
+def _serve(spec: GatewaySpec, settings: HttpSettings, log_format: str) -> None:
     """Serve over HTTP. Several workers have a supervisor, which holds the servers that are programs."""
     from tooltrue.cli.serve_http import serve_http  # noqa: PLC0415 - each command loads what it needs
 

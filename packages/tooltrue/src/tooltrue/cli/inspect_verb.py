@@ -11,11 +11,12 @@ import click
 
 from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, TargetVerb
+from tooltrue.cli.language import current_language
 from tooltrue.cli.numbers import SECONDS
 from tooltrue.cli.output import show_json, show_wrapped
 from tooltrue.cli.plan_report import plan_report, show_plan
 from tooltrue.cli.printing import one_line, tell
-from tooltrue.cli.server_connection import connected, revision_option, target_of
+from tooltrue.cli.server_connection import connected, gateway_words, revision_option, target_of
 from tooltrue.cli.targets import Spec, is_ours, load_server
 from tooltrue.cli.terminal_host import TYPED, is_config, opened, speaking_only
 from tooltrue.cli.wording import PLAN_FOR_LOCAL_SERVER_ONLY
@@ -51,7 +52,8 @@ def command(
     """Inspect TARGET.
 
     TARGET is a server of ours (toolbox name, FILE.py, module:NAME), a URL, a command in quotes, or a file of servers
-    (mcpServers JSON, TOML).
+    (mcpServers JSON, TOML). For a command "tooltrue gateway FILE", print the map of the gateway; a server whose command
+    no person has approved is not started.
     """
     if tool is not None:
         plan = asyncio.run(plan_report(_server_of(target, family, config), tool))
@@ -60,6 +62,9 @@ def command(
     if is_config(target):
         host = asyncio.run(_look_at_all(target, timeout, revision))
         show_json(host) if as_json else _show_host(host)
+        return
+    if (words := gateway_words(target)) is not None and config is None:
+        _inspect_gateway(words, timeout, revision, as_json)
         return
     resolved_target = target_of(target, family, config, only_lists=True)
     facts, tools = asyncio.run(_look(resolved_target, timeout, revision))
@@ -75,6 +80,20 @@ def command(
         "speed": _speed(resolved_target),
     }
     show_json(report) if as_json else _show(report)
+
+
+def _inspect_gateway(words: Sequence[str], timeout: float, revision: str | None, as_json: bool) -> None:
+    from tooltrue.cli.gateway_map import gateway_map, show_gateway_map  # noqa: PLC0415 - few targets are gateways
+
+    gateway, report = asyncio.run(gateway_map(words, timeout, revision))
+    for note in gateway.host.config.notes:
+        tell(one_line(note.say(current_language())), fg="yellow", err=True)
+    report["guard"] = _guard(gateway)
+    if as_json:
+        show_json(report)
+    else:
+        show_gateway_map(report)
+        _show_guard(report["guard"])
 
 
 def _server_of(target: str, family: FamilyOptions, config: str | None) -> Server:
@@ -129,6 +148,11 @@ def _show_host(report: dict[str, Any]) -> None:
         tell("\nSuspicious definitions", bold=True)
         for server, name, findings in (tuple(one.values()) for one in report["suspicious"]):
             show_wrapped([(server, name, finding["path"], finding["text"]) for finding in findings])
+
+
+def _show_guard(rows: Sequence[dict[str, str]]) -> None:
+    tell("\nLayers of a call, outermost first", bold=True)
+    show_wrapped([(row["layer"], row["state"], row["from"]) for row in rows])
 
 
 def _server(facts: ServerFacts) -> dict[str, Any]:
@@ -221,8 +245,7 @@ def _show(report: dict[str, Any]) -> None:
         ]
     )
     if report["guard"]:
-        tell("\nLayers of a call, outermost first", bold=True)
-        show_wrapped([(row["layer"], row["state"], row["from"]) for row in report["guard"]])
+        _show_guard(report["guard"])
         if report["routes"]:
             tell("\nRoutes beside the endpoint, over HTTP", bold=True)
             show_wrapped([(row["path"], row["methods"], row["callers"]) for row in report["routes"]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from tooltrue.errors import ConfigurationError, RpcError, TransportError
 from tooltrue.protocol import versions
 from tooltrue.transport.carrier import Auth
 
-__all__ = ["auth_of", "connected", "revision_option", "show_log", "target_of"]
+__all__ = ["auth_of", "connected", "gateway_words", "revision_option", "show_log", "target_of"]
 
 _SHOWN_LINES = 20
 
@@ -43,6 +44,15 @@ def target_of(
         return words_of(target)
     server = load_server(Spec.of(target, family, config))
     return server.without_lifespan() if only_lists else server
+
+
+def gateway_words(target: str) -> list[str] | None:
+    """The words behind ``tooltrue gateway`` in a target; ``None`` if it is another command."""
+    try:
+        words = words_of(target)
+    except ValueError:  # an open quotation
+        return None
+    return words[2:] if len(words) > 1 and Path(words[0]).stem == "tooltrue" and words[1] == "gateway" else None
 
 
 @contextlib.asynccontextmanager

@@ -367,6 +367,36 @@ CONFIG_FOR_LOCAL_SERVER_ONLY: Final = message(
     "--config goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",
     "--config 用于在本进程中运行的自有服务器（工具箱名称、FILE.py、module:NAME），不适用于 {target}。",
 )
+GATEWAY_MAP_TITLE: Final = message(
+    "TT4821",
+    "The gateway of {file}, with the operator's file {config}",
+    "{file} 的网关，运维配置文件：{config}",
+)
+GATEWAY_RULES_COUNTED: Final = message(
+    "TT4822",
+    "{count} rules decide; a call that none matches is denied.",
+    "由 {count} 条规则决定；不匹配任何规则的调用会被拒绝。",
+)
+GATEWAY_RULES_ABSENT: Final = message(
+    "TT4823",
+    "There are no rules: every caller may use every tool.",
+    "没有规则：每个调用方都可以使用每个工具。",
+)
+GATEWAY_MAP_WAYS: Final = message(
+    "TT4824",
+    "Ways in for callers",
+    "调用方的入口",
+)
+GATEWAY_MAP_SERVERS: Final = message(
+    "TT4825",
+    "Servers",
+    "服务器",
+)
+GATEWAY_MAP_WORKINGS: Final = message(
+    "TT4826",
+    "Connections, credentials and limits",
+    "连接、凭据与限制",
+)
 PLAN_FOR_LOCAL_SERVER_ONLY: Final = message(
     "TT4075",
     "--plan goes with a server of ours that runs here (toolbox name, FILE.py, module:NAME), not with {target}.",

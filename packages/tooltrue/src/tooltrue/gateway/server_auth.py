@@ -37,7 +37,16 @@ from tooltrue.server.wording import REASON_SECRET_ABSENT, REASON_SECRET_NAMED_NO
 from tooltrue.transport.carrier import Auth, Refusal
 from tooltrue.wording import Worded
 
-__all__ = ["HeaderSecret", "SecretAbsent", "auth_of", "exchange_of", "grants_of", "secret_of"]
+__all__ = [
+    "HeaderSecret",
+    "SecretAbsent",
+    "auth_of",
+    "described_auth",
+    "exchange_of",
+    "grants_of",
+    "has_credentials_of_callers",
+    "secret_of",
+]
 
 _SOURCES: Final = ("secret_env", "secret_file", "secret_keyring")
 _OWN: Final = ("header", "client")
@@ -108,6 +117,32 @@ def exchange_of(one: ServerConfig, operator: OperatorConfig) -> ExchangeSettings
         return None
     with _placed(one, operator.place(("servers", one.label, "auth", _EXCHANGE))):
         return _exchange(one, table[_EXCHANGE])
+
+
+def has_credentials_of_callers(one: ServerConfig, operator: OperatorConfig | None) -> bool:
+    """Whether the calls of each caller at a server are made with credentials of its own."""
+    return operator is not None and any(name in _table_of(one, operator) for name in (_CALLER, _EXCHANGE))
+
+
+def described_auth(one: ServerConfig, operator: OperatorConfig | None) -> list[str]:
+    """The credentials at a server in words: their method, and the place of the secret, but not the secret."""
+    table: Mapping[str, Mapping[str, Any]] = {} if operator is None else _table_of(one, operator)
+    of_file = [f"headers of the file: {', '.join(one.headers)}"] if one.headers else []
+    return of_file + [
+        " ".join((_WORDS[name].format_map(settings), *_sources_of(settings))) for name, settings in table.items()
+    ]
+
+
+_WORDS: Final = {
+    "header": "the header {name}",
+    "client": "client credentials as {client_id}",
+    _CALLER: "the grant of each caller",
+    _EXCHANGE: "the exchanged token of each caller, as {client_id}",
+}
+
+
+def _sources_of(settings: Mapping[str, Any]) -> list[str]:
+    return [f"({source} {settings[source]})" for source in _SOURCES if source in settings]
 
 
 def _table_of(one: ServerConfig, operator: OperatorConfig) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from tooltrue.jsonrpc.messages import encode, is_object
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.protocol.types import Value
 
-__all__ = ["ConfigFile", "Configured", "inventory"]
+__all__ = ["ConfigFile", "Configured", "configured", "inventory"]
 
 _NO_VARIABLES: Final[Mapping[str, str]] = {}
 _PATHS: Final[System] = "linux" if HAS_POSIX else "windows"
@@ -96,10 +96,11 @@ def _of_projects(host: str, file: Path) -> Iterator[ConfigFile]:
 
 
 def _config_file(host: str, config: HostConfig) -> ConfigFile:
-    return ConfigFile(host, config.name, tuple(map(_configured, config.servers)))
+    return ConfigFile(host, config.name, tuple(map(configured, config.servers)))
 
 
-def _configured(one: ServerConfig) -> Configured:
+def configured(one: ServerConfig) -> Configured:
+    """A server as it is written, secrets masked."""
     if one.url is not None:
         return Configured(one.label, "http", Masks().text(one.url), one.enabled)
     words = (one.command or "", *one.args)

@@ -37,7 +37,7 @@ from tooltrue.tools.wording import (
 )
 from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
 
-__all__ = ["ToolSearch", "searchable"]
+__all__ = ["ToolSearch", "searchable", "tokens_of"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -115,7 +115,7 @@ class _Searchable(Wrapper, frozen=True):
         others = tuple(tool for tool in tools if tool.name not in settings.names)
         if len(three) < len(settings.names):  # rules hide one of them, so that the list is the only way to the tools
             return others
-        sizes = {tool.name: self._tokens.of(tool, _tokens_of) for tool in tools}
+        sizes = {tool.name: self._tokens.of(tool, tokens_of) for tool in tools}
         if not settings.always and sum(sizes[tool.name] for tool in others) <= settings.budget:
             return others
         listed = {tool.name for tool in three}
@@ -166,7 +166,8 @@ def _admitting(admit: Callable[[Tool], None]) -> Callable[[Tool], None]:
     return lambda tool: admit(replaced(tool, mirrors=()) if tool.mirrors else tool)
 
 
-def _tokens_of(tool: Tool) -> int:
+def tokens_of(tool: Tool) -> int:
+    """The approximate number of tokens of the tool's definition."""
     return estimated(encode(tool.definition).decode())
 
 
