@@ -121,6 +121,7 @@ check-release: setup licences  ## lint workflows and container files
 	$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
+	$(BIN)/kubernetes-validate --strict --quiet docker/kubernetes/*.yaml
 	$(BIN)/hadolint docker/Dockerfile
 
 check-container: setup  ## replay the steps of docker/Dockerfile in an empty environment, without a container
