@@ -23,6 +23,7 @@ from tooltrue.server.keys import new_key
 from tooltrue.testing.state import LIMIT
 from tooltrue.version import __version__
 
+COMPOSE = ROOT / "docker" / "compose.yaml"
 MANIFESTS = {path.stem: path for path in sorted((ROOT / "docker" / "kubernetes").glob("*.yaml"))}
 VERSIONS = ("1.33", "1.34", "1.35", "1.36", "1.37")
 KEY, DIGEST = new_key("ada")
@@ -209,3 +210,26 @@ def test_the_deployment_starts_a_gateway_that_its_probes_find_ready(tmp_path: Pa
 
         with serving(moved(container()["args"], where), port, tmp_path, **env) as process:
             asyncio.run(scenario(process))
+
+
+@pytest.mark.process
+def test_the_compose_file_starts_its_server(tmp_path: Path) -> None:
+    port, one = free_port(), yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["server"]
+    given = {"TOOLTRUE_POSTGRES_PASSWORD": "unused", "TOOLTRUE_SEALING_KEY": SEALING_KEY}
+    named = re.compile(r"\$\{(\w+):\?[^}]*\}")
+    env = {name: named.sub(lambda match: given[match[1]], text) for name, text in one["environment"].items()}
+    with redis_url() as store, database() as log:
+        where = {"0.0.0.0:8000": f"127.0.0.1:{port}", "redis://redis:6379/0": store}
+        for file in (ROOT / "docker" / "server").iterdir():
+            if file.is_file():
+                text = file.read_text("utf-8").replace("postgresql://tooltrue@postgres/tooltrue", log)
+                (tmp_path / file.name).write_text(text, "utf-8")
+        (tmp_path / "keys.toml").write_text(f'[ada]\nsha256 = "{DIGEST}"\n', "utf-8")
+
+        async def scenario() -> int:
+            message, headers = modern("tools/list")
+            answer = await Endpoint(port, "/mcp").post(message, (*headers, ("Authorization", f"Bearer {KEY}")))
+            return len(answer.json["result"]["tools"])
+
+        with serving(moved(one["command"], where), port, tmp_path, **env):
+            assert asyncio.run(scenario()) == 2
