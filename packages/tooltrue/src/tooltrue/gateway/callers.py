@@ -11,11 +11,12 @@ from typing import Final, TypeAlias
 
 from tooltrue.client.client import Client
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
-from tooltrue.errors import ToolError
+from tooltrue.errors import ConnectionLost, ToolError
 from tooltrue.gateway.operations import RelayAnswers
 from tooltrue.gateway.wording import TOO_MANY_CALLER_CONNECTIONS
 from tooltrue.host.upstream_calls import OpenConnection
 from tooltrue.jsonrpc.messages import Json, canonical
+from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport.carrier import Auth
@@ -25,7 +26,7 @@ __all__ = ["CallerConnection", "CallerConnections", "ConnectionBounds"]
 
 class ConnectionBounds(Value, frozen=True):
     """Limits on the connections to one server, each of which may be a process. One that is not used for
-    ``idle_seconds`` ends. ``per_caller`` and ``in_all`` limit how many there are at once."""
+    ``idle_seconds`` ends. ``per_caller`` and ``in_all`` limit how many there are at once, those that end included."""
 
     per_caller: int = 4
     in_all: int = 100
@@ -39,7 +40,7 @@ class CallerConnection:
     answers: RelayAnswers
     client: Client | None = None
     users: int = 0
-    opening: asyncio.Task[Client] | None = None
+    opening: asyncio.Task[None] | None = None
     idle: asyncio.TimerHandle | None = None
     followed: set[str] = field(default_factory=set[str])
 
@@ -72,7 +73,7 @@ class CallerConnections:
         self._questions = questions
         self._connections: dict[_Key, CallerConnection] = {}
         self._gates: dict[str, QuestionGate] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._ending: dict[asyncio.Task[None], str] = {}
 
     @asynccontextmanager
     async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
@@ -88,7 +89,7 @@ class CallerConnections:
             connection.idle = None
         try:
             if connection.client is None:
-                connection.client = await self._opened(key, connection)
+                await self._opened(key, connection)
             yield connection
         finally:
             connection.users -= 1
@@ -117,26 +118,40 @@ class CallerConnections:
             raise ToolError.of(TOO_MANY_CALLER_CONNECTIONS, server=self._label, limit=len(keys))
         self._drop(waiting[0][1], self._connections[waiting[0][1]])
 
-    async def _opened(self, key: _Key, connection: CallerConnection) -> Client:
+    async def _opened(self, key: _Key, connection: CallerConnection) -> None:
         """Open the client, once for all that wait for it. A caller that gives up does not disturb the others."""
         if connection.opening is None:
             # In a context of its own: messages of the server belong to no operation yet.
             connection.opening = asyncio.get_running_loop().create_task(
                 self._open(key, connection), context=contextvars.Context()
             )
-        return await asyncio.shield(connection.opening)
+        try:
+            await asyncio.shield(connection.opening)
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            raise ConnectionLost.of(CONNECTION_CLOSED) from None  # it was dropped
 
-    async def _open(self, key: _Key, connection: CallerConnection) -> Client:
+    async def _open(self, key: _Key, connection: CallerConnection) -> None:
         def lost(error: Exception) -> None:
-            self._drop(key, connection)
+            self._drop(key, connection, gives_up=False)  # the opening has the reason
 
         try:
+            while in_the_way := self._in_the_way(key[0]):
+                await asyncio.wait(in_the_way, return_when=asyncio.FIRST_COMPLETED)
             auth = None if self._auth_of is None else self._auth_of(key[0])
             answers = connection.answers
-            return await self._open_connection(key[0], answers, answers.on_log, lost, auth=auth)
+            connection.client = await self._open_connection(key[0], answers, answers.on_log, lost, auth=auth)
         except BaseException:
             self._forget(key, connection)
             raise
+
+    def _in_the_way(self, caller: str) -> list[asyncio.Task[None]]:
+        """The ends of connections that have to be waited for: until then, one more would exceed a limit."""
+        own = [task for task, other in self._ending.items() if other == caller]
+        if own and len(own) + sum(one == caller for one, _ in self._connections) > self._bounds.per_caller:
+            return own
+        return list(self._ending) if len(self._ending) + len(self._connections) > self._bounds.in_all else []
 
     def _forget(self, key: _Key, connection: CallerConnection) -> None:
         if self._connections.get(key) is connection:
@@ -144,31 +159,38 @@ class CallerConnections:
         if connection.idle is not None:
             connection.idle.cancel()
 
-    def _drop(self, key: _Key, connection: CallerConnection) -> None:
-        """End a connection; the next operation of its caller opens another."""
+    def _drop(self, key: _Key, connection: CallerConnection, *, gives_up: bool = True) -> None:
+        """End a connection; the next operation of its caller opens another. ``gives_up``: even while it opens."""
         self._forget(key, connection)
-        task = asyncio.get_running_loop().create_task(_close(connection))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        task = asyncio.get_running_loop().create_task(_end(connection, gives_up=gives_up))
+        self._ending[task] = key[0]
+        task.add_done_callback(self._ending.pop)
 
     @property
     def count(self) -> int:
         return len(self._connections)
 
     async def close(self) -> None:
-        """End all connections, and return once they have ended."""
-        for key, connection in tuple(self._connections.items()):
-            self._drop(key, connection)
-        if self._closing:
-            await asyncio.wait(self._closing)
+        """End all connections at the same time, and return once they have ended."""
+        while self._connections or self._ending:
+            for key, connection in tuple(self._connections.items()):
+                self._drop(key, connection)
+            await asyncio.wait(self._ending)
 
 
-async def _close(connection: CallerConnection) -> None:
-    if (opening := connection.opening) is not None and not opening.done():
-        opening.cancel()
+async def _end(connection: CallerConnection, *, gives_up: bool) -> None:
+    if (opening := connection.opening) is not None:
+        if gives_up:
+            opening.cancel()
         await asyncio.wait((opening,))
     if connection.client is not None:
         await connection.client.close()
+
+
+def _is_cancelled() -> bool:
+    """Whether the current task is, and not only a task that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 _NAMES: Final = ("elicitation", "sampling", "roots")
