@@ -21,7 +21,7 @@ from tooltrue.transport.carrier import Auth
 from tooltrue.transport.client_link import LinkReceiver
 
 
-class Channel:
+class HandshakeChannel:
     """A channel to a session-based server, which answers the handshake and lets go when the test wants it."""
 
     def __init__(self) -> None:
@@ -60,13 +60,13 @@ class Channel:
         self.is_open = False
 
 
-class Channels:
+class HandshakeChannels:
     """The channels of all callers, in the order in which they were made. With ``end``, each may end at once."""
 
     def __init__(self, *, end: bool = True) -> None:
-        self.made: list[Channel] = []
+        self.made: list[HandshakeChannel] = []
         self._end = end
-        self._new: asyncio.Queue[Channel] = asyncio.Queue()
+        self._new: asyncio.Queue[HandshakeChannel] = asyncio.Queue()
 
     async def __call__(
         self,
@@ -77,7 +77,7 @@ class Channels:
         *,
         auth: Auth | None = None,
     ) -> Client:
-        channel = Channel()
+        channel = HandshakeChannel()
         if self._end:
             channel.may_end.set()
         self.made.append(channel)
@@ -85,7 +85,7 @@ class Channels:
         client = Client(channel, revision="2025-11-25", answers=answers, on_log=on_log, on_lost=on_lost)
         return await client.__aenter__()
 
-    async def next(self) -> Channel:
+    async def next(self) -> HandshakeChannel:
         """The next channel that is made."""
         return await self._new.get()
 
@@ -94,7 +94,7 @@ class Channels:
         return sum(channel.is_open for channel in self.made)
 
 
-def connections_over(channels: Channels, **bounds: float) -> CallerConnections:
+def connections_over(channels: HandshakeChannels, **bounds: float) -> CallerConnections:
     return CallerConnections("up", channels, ConnectionBounds(**bounds), QuestionLimits())  # pyright: ignore[reportArgumentType]
 
 
@@ -109,7 +109,7 @@ def use(connections: CallerConnections, caller: str = "ada", roots: object = Non
     return asyncio.ensure_future(run())
 
 
-def ran(channels: Channels, run: Callable[[], Awaitable[None]]) -> None:
+def ran(channels: HandshakeChannels, run: Callable[[], Awaitable[None]]) -> None:
     """Run to the end, after which every channel may end."""
 
     async def main() -> None:
@@ -128,7 +128,7 @@ async def turns(count: int = 20) -> None:
 
 
 def test_a_connection_whose_caller_gives_up_while_it_opens_ends_with_the_gateway() -> None:
-    channels = Channels()
+    channels = HandshakeChannels()
 
     async def run() -> None:
         connections = connections_over(channels)
@@ -145,7 +145,7 @@ def test_a_connection_whose_caller_gives_up_while_it_opens_ends_with_the_gateway
 
 
 def test_a_server_that_ends_in_the_handshake_is_an_error_and_no_cancellation() -> None:
-    channels = Channels(end=False)
+    channels = HandshakeChannels(end=False)
 
     async def run() -> None:
         operation = use(connections_over(channels))
@@ -161,7 +161,7 @@ def test_a_server_that_ends_in_the_handshake_is_an_error_and_no_cancellation() -
 
 def test_a_connection_that_makes_room_counts_until_it_has_ended() -> None:
     """Each connection may be a process, and a server need not end when it is asked to."""
-    channels = Channels(end=False)
+    channels = HandshakeChannels(end=False)
 
     async def run() -> None:
         connections = connections_over(channels, per_caller=2)

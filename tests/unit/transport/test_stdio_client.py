@@ -138,6 +138,59 @@ def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is
     assert left_of([asyncio.run(main())]) == []
 
 
+# A server that does not end with its input, but terminates when it is asked to.
+PATIENT = """
+import signal, sys, time
+def end(*_):
+    print("terminates", flush=True)
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.needs("signals")
+def test_a_child_process_that_is_not_waited_for_any_longer_is_asked_to_terminate() -> None:
+    async def main() -> bytes:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", PATIENT])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.heard.wait()
+            closing = asyncio.ensure_future(link.close())
+            await asyncio.sleep(0)
+            link.terminate()
+            await closing
+        return ear.last
+
+    assert asyncio.run(main()) == b"terminates"
+
+
+def test_a_child_process_that_is_not_waited_for_any_longer_is_killed_where_it_ignores_termination(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", LIMIT)
+    monkeypatch.setattr(stdio_client, "_TERMINATION_SECONDS", 0.05)
+
+    async def main() -> int:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", STUBBORN])
+        async with asyncio.timeout(LIMIT / 2):
+            await link.open(ear)
+            await ear.heard.wait()
+            assert link.pid is not None
+            child = link.pid
+            closing = asyncio.ensure_future(link.close())
+            await asyncio.sleep(0)
+            link.terminate()
+            await closing
+            return child
+
+    assert left_of([asyncio.run(main())]) == []
+
+
 @pytest.mark.attack("E11")
 def test_a_server_inherits_no_descriptor_of_its_client(tmp_path: Path) -> None:
     opening = "import sys; file = open(sys.argv[1], 'w'); print('ready', flush=True); sys.stdin.read()"

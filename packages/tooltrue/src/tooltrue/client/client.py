@@ -163,11 +163,14 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End the connection, and the process that was started for it, even if the caller is cancelled meanwhile."""
+        """End the connection, and the process that was started for it, even if the caller is cancelled meanwhile: then
+        the process has less than a second to end."""
         closing = asyncio.ensure_future(self._connection.close())
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
+            if isinstance(self._link, StdioLink):
+                self._link.terminate()
             await asyncio.wait((closing,))
             raise
 

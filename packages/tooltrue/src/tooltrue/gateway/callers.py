@@ -171,20 +171,23 @@ class CallerConnections:
         return len(self._connections)
 
     async def close(self) -> None:
-        """End all connections at the same time, and return once they have ended."""
+        """End all connections at the same time, and return once they have ended. If this is cancelled, programs have no
+        time to end by themselves."""
         while self._connections or self._ending:
             for key, connection in tuple(self._connections.items()):
                 self._drop(key, connection)
-            await asyncio.wait(self._ending)
+            await asyncio.gather(*self._ending, return_exceptions=True)
 
 
 async def _end(connection: CallerConnection, *, gives_up: bool) -> None:
-    if (opening := connection.opening) is not None:
-        if gives_up:
-            opening.cancel()
-        await asyncio.wait((opening,))
-    if connection.client is not None:
-        await connection.client.close()
+    try:
+        if (opening := connection.opening) is not None:
+            if gives_up:
+                opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+    finally:
+        if connection.client is not None:
+            await connection.client.close()
 
 
 def _is_cancelled() -> bool:

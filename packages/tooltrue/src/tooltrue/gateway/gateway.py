@@ -60,6 +60,8 @@ __all__ = ["Gateway"]
 _log = logging.getLogger("tooltrue")
 
 _MOST_INSTRUCTIONS = 20_000
+_SHARE_OF_PROGRAMS = 0.4
+"""The part of the time for the end in which programs can end by themselves; then they are terminated, and killed."""
 
 
 class Gateway(Server):
@@ -242,8 +244,7 @@ class Gateway(Server):
             finally:
                 await distant.close()
                 self._operations.close()
-                for relay in self._relays:
-                    await relay.callers.close()
+                await self.host.close(_SHARE_OF_PROGRAMS * self.lifespan_seconds)
                 if self._grants is not None:
                     await self._grants.close()
 

@@ -93,6 +93,10 @@ class CallerRelay:
         """Pass on a log message that came over the connection of the definitions."""
         self.answers.on_log(message)
 
+    async def close(self) -> None:
+        """End the connections of callers."""
+        await self.callers.close()
+
     def _common_of(self, client: Client) -> CallerConnection | None:
         """The connection that all callers use, if they do."""
         if self._common.client is client:

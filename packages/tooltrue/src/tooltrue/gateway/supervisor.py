@@ -58,6 +58,7 @@ from tooltrue.transport.line_channel import LineChannel
 __all__ = ["ProgramSupervisor", "SupervisorSettings", "run"]
 
 _LAST_SECONDS = 1.2
+_BY_THEMSELVES_SECONDS = 0.4
 _NOT_ACCEPTED_SECONDS = 1.0
 
 _NO_LIMITS: Final = UpstreamLimits(at_once=sys.maxsize, failures=sys.maxsize)
@@ -120,7 +121,6 @@ class ProgramSupervisor:
         self._sealer = Sealer((key,))
         self._facts = MemoryFacts()
         self._operations = HeldOperations(HELD_SECONDS)
-        self._relays: list[CallerRelay] = []
         self._servers: dict[str, ProtocolServer] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._host = Host(
@@ -129,11 +129,9 @@ class ProgramSupervisor:
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
         traffic = UpstreamTraffic(one.label, _NO_LIMITS)
-        relay = CallerRelay(
+        return CallerRelay(
             one, open_connection, self._operations, self._bounds, self._questions, traffic, is_shared=one.shared
         )
-        self._relays.append(relay)
-        return relay
 
     @contextlib.asynccontextmanager
     async def serving(self, listener: socket.socket) -> AsyncGenerator[None]:
@@ -154,8 +152,7 @@ class ProgramSupervisor:
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._operations.close()
-                for relay in self._relays:
-                    await relay.callers.close()
+                await self._host.close(_BY_THEMSELVES_SECONDS)
 
     async def _accept(self, listener: socket.socket) -> None:
         while True:

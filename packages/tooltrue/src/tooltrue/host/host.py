@@ -180,6 +180,7 @@ class Host:
         self._on_log = heard
         self._launches = launches or Launches()
         self._relay = relay
+        self._relays: list[ServerRelay] = []
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
         self._pins: dict[str, Pin] = {}
@@ -223,6 +224,7 @@ class Host:
     def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
         _check_renamed(one)
         relay = None if self._relay is None else self._relay(one, partial(self._open_another, one))
+        self._relays += [] if relay is None else [relay]
         remote = Remote(
             one.label,
             instance=instance_of(self.config.name, one),
@@ -257,11 +259,19 @@ class Host:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+        await self.close()
+
+    async def close(self, seconds: float | None = None) -> None:
+        """End all servers at the same time. With a limit of ``seconds``, programs that run longer than that are
+        terminated, and killed in a moment."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stack.aclose()
 
     @contextlib.asynccontextmanager
     async def _living(self) -> AsyncGenerator[None]:
-        """Runs a task per server. Leaving the context ends the tasks, and the server processes with them."""
+        """Runs a task per server. Leaving the context ends the tasks, and the server processes with them, at the same
+        time."""
         loop = asyncio.get_running_loop()
         enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
         for life in self._lives.values():
@@ -274,9 +284,11 @@ class Host:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            for life in enabled:
-                life.end()
+            try:
+                await asyncio.gather(*tasks, *(relay.close() for relay in self._relays), return_exceptions=True)
+            finally:
+                for life in enabled:
+                    life.end()
 
     async def _all_settled(self, lives: Sequence[Life]) -> None:
         waiting = {asyncio.ensure_future(life.settled.wait()) for life in lives}

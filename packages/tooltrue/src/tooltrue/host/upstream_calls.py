@@ -55,12 +55,15 @@ class UpstreamCalls(Protocol):
 
 class ServerRelay(UpstreamCalls, Protocol):
     """Passes on, between one server and the callers of a gateway, what a host answers itself: ``answers`` gets the
-    questions that come over the connection of the definitions, ``on_log`` its log messages."""
+    questions that come over the connection of the definitions, ``on_log`` its log messages. ``close`` ends all other
+    connections to the server."""
 
     @property
     def answers(self) -> Answerer: ...
 
     def on_log(self, message: LogMessage) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 @runtime_checkable
