@@ -1,10 +1,15 @@
-"""Where an HTTP server may listen."""
+"""Where an HTTP server may listen, and the companion of its workers."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+
 import pytest
+import uvicorn
 
 from tooltrue.errors import ConfigurationError
+from tooltrue.transport import http_runner
 from tooltrue.transport.http_runner import Address, check_bind, hosts_of, parse_address
 
 
@@ -51,3 +56,38 @@ def test_an_endpoint_answers_to_loopback_names_and_to_its_own():
     assert hosts_of(Address("127.0.0.1", 1)) == ("localhost", "127.0.0.1", "[::1]")
     assert hosts_of(Address("Example.org", 1))[-1] == "example.org"
     assert hosts_of(Address("fd00::1", 1))[-1] == "[fd00::1]"
+
+
+class CountingCompanion:
+    """Counts how often it is to be kept alive."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def start(self) -> None: ...
+
+    def keep_alive(self) -> None:
+        self.times += 1
+
+    def end(self) -> None: ...
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """The handlers of this process are restored."""
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    yield
+    for number, handler in before.items():
+        if handler is not None and handler != signal.getsignal(number):
+            signal.signal(number, handler)
+
+
+@pytest.mark.needs("signals")
+@pytest.mark.usefixtures("signal_handlers")
+def test_a_companion_that_the_stop_signal_has_ended_too_is_not_started_again() -> None:
+    companion = CountingCompanion()
+    workers = http_runner._Supervisor(uvicorn.Config("none:none", workers=2), [], companion)  # pyright: ignore[reportPrivateUsage]
+    workers.keep_subprocess_alive()
+    workers.signal_queue.append(signal.SIGTERM)
+    workers.keep_subprocess_alive()
+    assert companion.times == 1

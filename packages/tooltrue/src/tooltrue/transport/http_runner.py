@@ -334,7 +334,8 @@ class _Supervisor(Multiprocess):
 
     def keep_subprocess_alive(self) -> None:
         self.keep_workers_alive()
-        if self._companion is not None and not self.should_exit.is_set():
+        # A signal to the whole process group ends the companion too, before this loop comes to it.
+        if self._companion is not None and not (self.should_exit.is_set() or self.signal_queue):
             self._companion.keep_alive()
 
     def keep_workers_alive(self) -> None:
