@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tooltrue import Client, Server
+from tooltrue import Client, RpcError, Server
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.relayed import RelayedRequest
 from tooltrue.gateway.gateway import Gateway
@@ -55,11 +55,14 @@ def beside(
     settings: str = "",
     *,
     start_seconds: float = LIMIT,
+    revision: str | None = None,
     **more: Any,
 ) -> T:
     """Return the result of ``use`` for a gateway before ``evil`` and a good server, and a client of it."""
     servers = (
-        ServerConfig("evil", "evil", target=evil, start_seconds=start_seconds, effects={"read": ("*",)}),
+        ServerConfig(
+            "evil", "evil", target=evil, revision=revision, start_seconds=start_seconds, effects={"read": ("*",)}
+        ),
         ServerConfig("good", "good", target=good(), hints=True),
     )
 
@@ -157,6 +160,47 @@ def test_a_server_that_is_slow_has_a_bounded_queue(tmp_path: Path) -> None:
         return done.pop().result().text
 
     assert "TT9321" in beside(evil, use, tmp_path, settings)
+
+
+def library_that_hangs() -> Server:
+    server = Server("library", audit=False)
+
+    @server.resource("notes://a")
+    async def note() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    @server.prompt
+    async def letter() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    return server
+
+
+@pytest.mark.parametrize("limit", ["[servers.evil]\nseconds = 0.01\n", "[limits]\nseconds = 0.01\n[servers.evil]\n"])
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+@pytest.mark.parametrize("method", ["resources/read", "prompts/get"])
+def test_a_library_that_hangs_is_left_alone_after_some_requests(
+    method: str, revision: str, limit: str, tmp_path: Path
+) -> None:
+    async def use(gateway: Gateway, client: Client) -> list[str]:
+        texts: list[str] = []
+        for _ in range(3):
+            with pytest.raises(RpcError) as failed:
+                await (
+                    client.read_resource("notes://a")
+                    if method == "resources/read"
+                    else client.get_prompt("evil_letter")
+                )
+            texts.append(str(failed.value))
+        assert outcomes(gateway, "evil") == {"timeout": 2, "refused": 1}
+        return texts
+
+    settings = f"{limit}failures = 2\npause_seconds = 60\n"
+    *late, refused = beside(library_that_hangs(), use, tmp_path, settings, revision=revision)
+    assert all("did not answer the last calls" not in text for text in late)
+    assert "did not answer the last calls" in refused
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])

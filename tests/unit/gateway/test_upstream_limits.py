@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tooltrue._internal.deadline import Deadline
 from tooltrue.client.call_results import Result
 from tooltrue.errors import (
     ConnectionLost,
@@ -190,13 +191,21 @@ def test_a_slot_is_not_lost_with_a_caller_that_gives_up_as_it_gets_it() -> None:
 LIMITS = UpstreamLimits(at_once=1, waiting=1, waiting_seconds=60.0, failures=2, pause_seconds=10.0)
 
 
-def send(traffic: UpstreamTraffic, end: Any, caller: str = "ada", *, is_common: bool = True, late: bool = False) -> Any:
+def send(traffic: UpstreamTraffic, end: Any, caller: str = "ada", *, is_common: bool = True) -> Any:
     async def work() -> Any:
         if isinstance(end, BaseException):
             raise end
         return end
 
-    return traffic.run(caller, work, is_common=is_common, was_late=lambda: late)
+    return traffic.run(caller, work, is_common=is_common)
+
+
+async def in_time(work: Awaitable[Any]) -> None:
+    """Run the work within a time limit that is over soon."""
+    deadline = Deadline(0.001)
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert deadline.end_late()
 
 
 ENDS: dict[str, tuple[Any, bool]] = {
@@ -243,10 +252,28 @@ def test_an_unusable_answer_is_an_answer() -> None:
 
 def test_a_cancellation_by_a_time_limit_is_no_answer() -> None:
     async def use(traffic: UpstreamTraffic) -> None:
-        for _ in range(3):
-            await asyncio.gather(send(traffic, asyncio.CancelledError(), late=True), return_exceptions=True)
+        for _ in range(2):
+            await in_time(traffic.run("ada", asyncio.Event().wait, is_common=True))
+        with pytest.raises(ToolError):
+            await send(traffic, True)
 
     assert sent(is_common=True, use=use).series.outcomes == {"timeout": 2, "refused": 1}
+
+
+def test_an_operation_that_ends_in_the_queue_says_nothing_of_the_server() -> None:
+    async def use(traffic: UpstreamTraffic) -> None:
+        assert traffic.slots.try_take()
+        for _ in range(2):
+            await in_time(send(traffic, True))
+        waiting = asyncio.ensure_future(send(traffic, True))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        traffic.slots.free()
+
+    traffic = sent(is_common=True, use=use)
+    assert traffic.series.outcomes == {"timeout": 2, "cancelled": 1}
+    assert not traffic.open_breakers
 
 
 @pytest.mark.parametrize("is_common", [True, False])

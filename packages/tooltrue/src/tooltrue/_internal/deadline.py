@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import current_task
+from typing import Final
 
-__all__ = ["Alarm", "Deadline"]
+__all__ = ["Alarm", "Deadline", "is_late"]
+
+_LATE: Final = "the time is over"
 
 
 class Alarm:
@@ -36,7 +39,8 @@ class Alarm:
 class Deadline(Alarm):
     """Cancels the current task after ``seconds``, unless :meth:`end` is called first.
 
-    Code that catches the cancellation, or an exception derived from it, must call :meth:`was_the_reason`.
+    Code that catches the cancellation, or an exception derived from it, must call :meth:`was_the_reason`. Code below
+    tells it from a cancellation by the caller with :func:`is_late`.
     """
 
     __slots__ = ("_before", "_fired", "_task")
@@ -60,12 +64,7 @@ class Deadline(Alarm):
 
     def ring(self) -> None:
         self._fired = True
-        self._task.cancel()
-
-    @property
-    def has_fired(self) -> bool:
-        """Whether the time was over before this ended."""
-        return self._fired
+        self._task.cancel(_LATE)
 
     def end_late(self) -> bool:
         """End it, and return whether it was the reason."""
@@ -75,6 +74,11 @@ class Deadline(Alarm):
     def was_the_reason(self) -> bool:
         """Whether this deadline, and no other cause, cancelled the task; if so, undo the cancellation."""
         return self._fired and self._task.uncancel() <= self._before
+
+
+def is_late(error: asyncio.CancelledError) -> bool:
+    """Whether a :class:`Deadline` has cancelled the task."""
+    return error.args == (_LATE,)
 
 
 class _Line:

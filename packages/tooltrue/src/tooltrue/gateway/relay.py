@@ -121,10 +121,7 @@ class CallerRelay:
             progress = None if call.context.channel is SILENT else operation.progress
             return one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
 
-        def was_late() -> bool:
-            return call.deadline is not None and call.deadline.has_fired
-
-        return self._run(client, call.context, "tools/call", send, was_late)
+        return self._run(client, call.context, "tools/call", send)
 
     async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult | InputRequiredResult:
         async def send(one: Client, operation: CallerOperation) -> ReadResourceResult:
@@ -159,12 +156,11 @@ class CallerRelay:
         client: Client,
         context: RequestContext,
         work: Callable[[], Awaitable[T]],
-        was_late: Callable[[], bool] = lambda: False,
     ) -> CoroutineType[Any, Any, T]:
         """Run one round within the limits of the server."""
         is_common = self._common_of(client) is not None
         work = self._with_originals(work) if self._is_supervised else work
-        return self.traffic.run(context.principal.id, work, is_common=is_common, was_late=was_late)
+        return self.traffic.run(context.principal.id, work, is_common=is_common)
 
     def _with_originals(self, work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         """The work, with the errors that the supervisor has carried here. Of any other server they would be forged."""
@@ -183,7 +179,6 @@ class CallerRelay:
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
-        was_late: Callable[[], bool] = lambda: False,
     ) -> CoroutineType[Any, Any, T | InputRequiredResult]:
         """Run one round of an operation: until its result, or until the server asks; or until the caller is asked to
         consent, if the server wants credentials of it."""
@@ -191,7 +186,7 @@ class CallerRelay:
         def work() -> Awaitable[T | InputRequiredResult]:
             return self._round(client, context, method, send)
 
-        limited = self._limited(client, context, work, was_late)
+        limited = self._limited(client, context, work)
         return limited if self._grants is None else self._with_consent(self._grants, context, limited)
 
     async def _with_consent(

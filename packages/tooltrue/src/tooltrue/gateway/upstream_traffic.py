@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any, Final, TypeVar
 
+from tooltrue._internal.deadline import is_late
 from tooltrue.client.call_results import Result
 from tooltrue.errors import (
     AuthorizationFailed,
@@ -65,12 +66,9 @@ class UpstreamTraffic:
     def open_breakers(self) -> int:
         return sum(breaker.is_open for breaker in self._breakers.values())
 
-    async def run(
-        self, caller: str, work: Callable[[], Awaitable[T]], *, is_common: bool, was_late: Callable[[], bool]
-    ) -> T:
-        """Run one round of an operation, over the common connection or over one of the caller. ``was_late`` tells
-        whether a time limit has cancelled it. Raises ``ToolError`` if the server is busy or does not answer at
-        present."""
+    async def run(self, caller: str, work: Callable[[], Awaitable[T]], *, is_common: bool) -> T:
+        """Run one round of an operation, over the common connection or over one of the caller. Raises ``ToolError`` if
+        the server is busy or does not answer at present."""
         began = self._clock()
         breaker = self._breaker(None if is_common else caller)
         outcome, is_trial = "refused", False
@@ -85,7 +83,7 @@ class UpstreamTraffic:
                 outcome = _outcome(result)
                 return result
             except BaseException as error:
-                outcome = _failure(error, was_late)
+                outcome = _failure(error)
                 if outcome in ("lost", "timeout"):
                     breaker.failed(is_trial=is_trial)
                 elif isinstance(error, _ANSWERED):
@@ -95,6 +93,9 @@ class UpstreamTraffic:
                 raise
             finally:
                 self.slots.free()
+        except asyncio.CancelledError as error:  # also in the queue
+            outcome = _failure(error)
+            raise
         finally:
             self.series.count(outcome, self._clock() - began)
 
@@ -122,10 +123,10 @@ def _outcome(result: Any) -> str:
     return "error" if isinstance(result, Result) and result.is_error else "ok"
 
 
-def _failure(error: BaseException, was_late: Callable[[], bool]) -> str:
+def _failure(error: BaseException) -> str:
     match error:
         case asyncio.CancelledError():
-            return "timeout" if was_late() else "cancelled"
+            return "timeout" if is_late(error) else "cancelled"
         case RequestTimeout() | ToolTimeout():
             return "timeout"
         case Unreachable():  # a program of the supervisor

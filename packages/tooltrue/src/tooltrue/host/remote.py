@@ -6,11 +6,11 @@ connected its tools stay listed, and calls fail with the reason.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from tooltrue._internal.deadline import Deadline
 from tooltrue.client.client import Client, Result
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import (
@@ -358,11 +358,17 @@ class Remote:
 
     async def _in_time(self, method: str, answer: Any) -> Any:
         """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""
+        if self._seconds is None:
+            return await answer
+        deadline = Deadline(self._seconds)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await answer
-        except TimeoutError:
-            raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=self._seconds) from None
+            return await answer
+        except BaseException:
+            if deadline.was_the_reason():
+                raise RequestTimeout.of(REQUEST_TIMEOUT, method=method, seconds=self._seconds) from None
+            raise
+        finally:
+            deadline.end()
 
 
 _MOST_WORDS = 1_000
