@@ -18,7 +18,7 @@ from tooltrue import Client, QuestionLimits
 from tooltrue._internal.platform.private_sockets import bind_private, connect_private
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.relayed import InputRequested, RelayedRequest
-from tooltrue.errors import InvalidParams
+from tooltrue.errors import InvalidParams, RpcError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.supervisor import ProgramSupervisor
@@ -39,7 +39,7 @@ PROGRAM = '''
 import asyncio
 import os
 from typing_extensions import TypedDict
-from tooltrue import Context, Form, Server
+from tooltrue import Context, Form, Server, ToolError
 from tooltrue.policy.layers.confirm import Confirm
 
 server = Server("counting", instructions="Count.", confirm=Confirm.never())
@@ -77,6 +77,10 @@ def die() -> str:
 @server.resource("notes://a")
 def note() -> str:
     return "the note"
+
+@server.resource("notes://b")
+def lost_note() -> str:
+    raise ToolError("the note is lost")
 
 server.run()
 '''
@@ -226,6 +230,21 @@ def test_calls_fail_at_once_where_the_supervisor_ends(tmp_path: Path) -> None:
         assert "the process that holds the server up has ended" in result.text
 
 
+def outcomes(worker: Gateway) -> dict[str, float]:
+    samples = worker._guard.meter.figures()["tooltrue_upstream_operations_total"]  # pyright: ignore[reportPrivateUsage]
+    return {one.labels["outcome"]: one.value for one in samples}
+
+
+def test_an_error_by_which_a_program_answers_is_counted_as_one(tmp_path: Path) -> None:
+    async def use(first: Gateway, second: Gateway) -> dict[str, float]:
+        async with Client(first) as client:
+            with pytest.raises(RpcError, match="the note is lost"):
+                await client.read_resource("notes://b")
+        return outcomes(first)
+
+    assert at_two(tmp_path, use) == {"error": 1}
+
+
 def test_a_worker_counts_the_programs_that_die_and_leaves_them_alone_after_some(tmp_path: Path) -> None:
     settings = "[servers.up]\nfailures = 2\npause_seconds = 60\n"
 
@@ -234,14 +253,13 @@ def test_a_worker_counts_the_programs_that_die_and_leaves_them_alone_after_some(
             worker = those.worker(settings)
             async with Client(worker) as client:
                 texts = [(await client.call_tool("up_die")).text for _ in range(3)]
-            samples = worker._guard.meter.figures()["tooltrue_upstream_operations_total"]  # pyright: ignore[reportPrivateUsage]
-            return texts, {one.labels["outcome"]: one.value for one in samples}
+            return texts, outcomes(worker)
 
-    (first, second, third), outcomes = asyncio.run(run())
+    (first, second, third), counts = asyncio.run(run())
     assert "TT9251" in first
     assert "TT9251" in second
     assert "TT9320" in third
-    assert outcomes == {"lost": 2, "refused": 1}
+    assert counts == {"lost": 2, "refused": 1}
 
 
 def test_the_supervisor_has_no_limits_of_its_own_on_the_calls_of_all_workers(tmp_path: Path) -> None:

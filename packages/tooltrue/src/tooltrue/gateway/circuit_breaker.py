@@ -21,7 +21,7 @@ class CircuitBreaker:
     is answered closes it.
     """
 
-    __slots__ = ("_clock", "_failed", "_failures", "_first_pause", "_has_trial", "_label", "_opens_at", "_pause")
+    __slots__ = ("_clock", "_failed", "_failures", "_first_pause", "_has_trial", "_label", "_pause", "_paused_until")
 
     def __init__(self, label: str, failures: int, pause: float, clock: Callable[[], float]) -> None:
         self._label = label
@@ -29,24 +29,24 @@ class CircuitBreaker:
         self._first_pause = self._pause = pause
         self._clock = clock
         self._failed = 0
-        self._opens_at: float | None = None
+        self._paused_until: float | None = None
         self._has_trial = False
 
     @property
     def is_open(self) -> bool:
-        return self._opens_at is not None
+        return self._paused_until is not None
 
     def check(self) -> None:
         """Raise ``ToolError``, with the time after which to try again, if an operation would be refused now."""
-        if self._opens_at is None:
+        if self._paused_until is None:
             return
-        remaining = self._opens_at - self._clock()
+        remaining = self._paused_until - self._clock()
         if remaining > 0 or self._has_trial:
             raise ToolError.of(UPSTREAM_PAUSED, server=self._label, seconds=max(1, math.ceil(remaining)))
 
     def admit(self) -> bool:
         """Admit an operation, and return whether it is a trial. Raises what :meth:`check` raises."""
-        if self._opens_at is None:
+        if self._paused_until is None:
             return False
         self.check()
         self._has_trial = True
@@ -54,7 +54,7 @@ class CircuitBreaker:
 
     def answered(self) -> None:
         """Note that the server has answered an operation."""
-        self._failed, self._opens_at, self._has_trial, self._pause = 0, None, False, self._first_pause
+        self._failed, self._paused_until, self._has_trial, self._pause = 0, None, False, self._first_pause
 
     def failed(self, *, is_trial: bool) -> None:
         """Note that an operation got no answer. While it is open, only a trial counts: the others began before."""
@@ -65,7 +65,7 @@ class CircuitBreaker:
             return
         self._failed += 1
         if is_trial or self._failed >= self._failures:
-            self._opens_at = self._clock() + self._pause
+            self._paused_until = self._clock() + self._pause
 
     def given_up(self, *, is_trial: bool) -> None:
         """Note that the caller has given an operation up, which says nothing of the server."""

@@ -24,6 +24,7 @@ from tooltrue.gateway.circuit_breaker import CircuitBreaker
 from tooltrue.gateway.fair_slots import FairSlots, NoSlot
 from tooltrue.gateway.wording import UPSTREAM_BUSY
 from tooltrue.host.upstream_calls import CallerRefused
+from tooltrue.host.wording import REMOTE_REQUEST_REFUSED, REMOTE_RESPONSE_UNUSABLE, REMOTE_RESULT_UNUSABLE
 from tooltrue.observe.meter import Series
 from tooltrue.protocol.types import InputRequiredResult, Value
 
@@ -34,6 +35,8 @@ T = TypeVar("T")
 _MOST_BREAKERS: Final = 1_000
 _ANSWERED: Final = (RpcError, CallerRefused, InvalidAnswer)
 """Errors by which a server has answered."""
+_ANSWERED_CODES: Final = frozenset({REMOTE_REQUEST_REFUSED, REMOTE_RESPONSE_UNUSABLE, REMOTE_RESULT_UNUSABLE})
+"""The codes of the same errors, as the supervisor passes them on for its programs."""
 
 
 class UpstreamLimits(Value, frozen=True):
@@ -86,7 +89,7 @@ class UpstreamTraffic:
                 outcome = _failure(error)
                 if outcome in ("lost", "timeout"):
                     breaker.failed(is_trial=is_trial)
-                elif isinstance(error, _ANSWERED):
+                elif _is_answer(error):
                     breaker.answered()
                 else:
                     breaker.given_up(is_trial=is_trial)
@@ -123,6 +126,10 @@ def _outcome(result: Any) -> str:
     return "error" if isinstance(result, Result) and result.is_error else "ok"
 
 
+def _is_answer(error: BaseException) -> bool:
+    return isinstance(error, _ANSWERED) or (isinstance(error, ToolError) and error.code in _ANSWERED_CODES)
+
+
 def _failure(error: BaseException) -> str:
     match error:
         case asyncio.CancelledError():
@@ -131,7 +138,7 @@ def _failure(error: BaseException) -> str:
             return "timeout"
         case Unreachable():  # a program of the supervisor
             return "lost"
-        case ToolError():
+        case ToolError() if not _is_answer(error):
             return "refused"
         case TransportError() if not isinstance(error, InvalidAnswer | AuthorizationFailed):
             return "lost"
