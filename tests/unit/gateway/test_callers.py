@@ -81,6 +81,10 @@ class Session:
     def _answer(self, id: Any, text: str) -> None:
         self._send({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
 
+    def update(self) -> None:
+        """Say that the resource has changed in this session."""
+        self._send({"method": "notifications/resources/updated", "params": {"uri": "memory://all"}})
+
     def _send(self, message: dict[str, Any]) -> None:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
@@ -176,6 +180,59 @@ def test_a_connection_over_which_a_caller_follows_a_resource_stays() -> None:
             assert not server.sessions[1].closed.is_set()
 
     asyncio.run(run())
+
+
+async def followed(client: Client) -> asyncio.Queue[str]:
+    """The changes of the resource, from now on."""
+    changes: asyncio.Queue[str] = asyncio.Queue()
+    await client.subscribe("memory://all", changes.put_nowait)
+    return changes
+
+
+def test_a_change_in_the_session_of_one_caller_is_told_to_no_other() -> None:
+    server = SessionServer()
+
+    async def run() -> tuple[int, int]:
+        gateway = gateway_to(server)
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            of_ada, of_bob = await followed(ada), await followed(bob)
+            for session, changes in zip(server.sessions[1:], (of_ada, of_bob), strict=True):
+                session.update()
+                await asyncio.wait_for(changes.get(), LIMIT)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            return of_ada.qsize(), of_bob.qsize()
+
+    assert asyncio.run(run()) == (0, 0)
+
+
+def test_all_callers_of_one_session_are_told_of_a_change_in_it() -> None:
+    server = SessionServer()
+
+    async def run() -> None:
+        gateway = gateway_to(server, shared=True)
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            queues = await followed(ada), await followed(bob)
+            server.sessions[0].update()
+            for changes in queues:
+                await asyncio.wait_for(changes.get(), LIMIT)
+
+    asyncio.run(run())
+
+
+def test_a_change_of_a_resource_costs_no_new_table_of_all_tools() -> None:
+    server = SessionServer()
+
+    async def run() -> bool:
+        gateway = gateway_to(server)
+        context = RequestContext(Principal("ada"), CallerLog())
+        async with Client(Caller(gateway, "ada")) as ada:
+            changes, before = await followed(ada), await gateway.host.catalogue.list_tools(context)
+            server.sessions[1].update()
+            await asyncio.wait_for(changes.get(), LIMIT)
+            return await gateway.host.catalogue.list_tools(context) is before
+
+    assert asyncio.run(run())
 
 
 def test_callers_have_so_many_connections_at_once_and_no_more() -> None:

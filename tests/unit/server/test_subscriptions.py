@@ -20,6 +20,7 @@ from tooltrue.server.subscriptions import (
     Followed,
     Follows,
     Hub,
+    Relay,
     SharedFollowed,
 )
 from tooltrue.state.facts import MemoryFacts
@@ -231,3 +232,31 @@ def test_rows_of_two_sessions_are_apart():
         assert (await one.holds("a:b"), await other.holds("a:b")) == (True, False)
 
     asyncio.run(main())
+
+
+class SlowFacts(MemoryFacts):
+    """Facts that publish when the test lets them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_publish = asyncio.Event()
+        self.published = 0
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        await self.may_publish.wait()
+        self.published += 1
+
+
+def test_a_resource_that_changes_often_is_told_to_other_workers_no_more_often_than_they_are_ready_for():
+    async def main() -> int:
+        facts, library = SlowFacts(), LocalLibrary()
+        relay = Relay(facts, library, Hub())
+        await relay.open()
+        for _ in range(1_000):
+            library.resource_updated("notes://a")
+            await asyncio.sleep(0)
+        facts.may_publish.set()
+        await turns()
+        return facts.published
+
+    assert asyncio.run(main()) == 2  # the one under way, and one for all since

@@ -23,7 +23,7 @@ from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.gateway.token_exchange import TokenExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
-from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection
+from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection, Updated
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import versions
@@ -142,11 +142,13 @@ class CallerRelay:
 
         return await self._limited(client, get.context, work)
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
+    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
+        caller = "" if self._common_of(client) is not None else request.context.principal.id
+
         async def work() -> None:
             async with self._connection(client, request.context) as connection:
                 if request.uri not in connection.followed:
-                    await _client_of(connection).subscribe(request.uri, updated)
+                    await _client_of(connection).subscribe(request.uri, lambda uri: updated(uri, caller))
                     connection.followed.add(request.uri)
 
         await self._limited(client, request.context, work)

@@ -149,6 +149,12 @@ class Catalogue:
         return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
 
     def _changed(self, change: ProviderChange) -> None:
+        if change.kind != "resource":  # a resource that changes is listed as before, and may change often
+            self._make_tables()
+        for changed in tuple(self._watchers):
+            changed(change)
+
+    def _make_tables(self) -> None:
         aside: list[QuarantinedDefinition] = []
         self._rows = self._table(aside)
         self._listed = tuple(row.tool for row in self._rows.values())
@@ -159,8 +165,6 @@ class Catalogue:
             "prompts": tuple(row.prompt for row in self._prompts.values()),
         }
         self._aside = tuple(aside)
-        for changed in tuple(self._watchers):
-            changed(change)
 
     def _table(self, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
         rows: dict[str, CatalogueRow] = {}

@@ -457,6 +457,8 @@ class Host:
         self._announce(Announcement("server", life.name, life.state, life.reason))
 
     def _changed(self, change: ProviderChange) -> None:
+        if change.kind == "resource":
+            return
         names_before, self._names = self._names, frozenset(row.alias for row in self.catalogue.rows)
         if lost := names_before - self._names:
             self._announce(Announcement("lost", names=tuple(sorted(lost))))

@@ -331,8 +331,8 @@ class Remote:
                 RESOURCE_NOT_FOLLOWED, server=self.server, uri=request.uri, problem=problem
             ) from None
 
-    def _updated(self, uri: str) -> None:
-        self._announce(ProviderChange("resource", uri))
+    def _updated(self, uri: str, caller: str) -> None:
+        self._announce(ProviderChange("resource", uri, caller))
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         await self.find_entries(get)

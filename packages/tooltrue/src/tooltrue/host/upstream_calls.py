@@ -23,7 +23,16 @@ from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
 from tooltrue.transport.carrier import Auth
 
-__all__ = ["CallerRefused", "CallerTargets", "DirectCalls", "OpenConnection", "Relay", "ServerRelay", "UpstreamCalls"]
+__all__ = [
+    "CallerRefused",
+    "CallerTargets",
+    "DirectCalls",
+    "OpenConnection",
+    "Relay",
+    "ServerRelay",
+    "Updated",
+    "UpstreamCalls",
+]
 
 
 class CallerRefused(Exception):
@@ -32,6 +41,10 @@ class CallerRefused(Exception):
     def __init__(self, error: RpcError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+Updated: TypeAlias = Callable[[str, str], None]
+"""Called with the URI that has changed, and with the caller in whose session it has; empty for one that all share."""
 
 
 class UpstreamCalls(Protocol):
@@ -44,8 +57,8 @@ class UpstreamCalls(Protocol):
 
     async def read_resource(self, client: Client, request: ResourceRead) -> ReadOutcome: ...
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
-        """Have ``updated`` called with the URI when the resource changes."""
+    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
+        """Have ``updated`` called when the resource changes."""
         ...
 
     async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome: ...
@@ -104,8 +117,8 @@ class DirectCalls:
     async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult:
         return ReadResourceResult(list(await client.read_resource(request.uri)))
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Callable[[str], None]) -> None:
-        await client.subscribe(request.uri, updated)
+    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
+        await client.subscribe(request.uri, lambda uri: updated(uri, ""))
 
     async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome:
         return await client.get_prompt(get.name, get.arguments)

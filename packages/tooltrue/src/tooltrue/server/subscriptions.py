@@ -178,7 +178,7 @@ class ChangeSubscription:
                 await self._something.wait()
                 self._something.clear()
                 changes, self._changes = self._changes, set()
-                for change in sorted(changes, key=lambda change: (change.kind, change.uri)):
+                for change in sorted(changes, key=lambda change: (change.kind, change.uri, change.caller)):
                     if await self._is_new(change):
                         notify(*_notification_of(change))
         finally:
@@ -192,6 +192,8 @@ class ChangeSubscription:
         self._lists = {kind: items for kind, items in lists.items() if kind not in meanwhile}
 
     async def _is_new(self, change: ProviderChange) -> bool:
+        if change.caller not in ("", self._context.principal.id):
+            return False
         if change.kind == "resource":
             return await self._follows.holds(change.uri) and await self._may_read(change.uri)
         if change.kind not in self._kinds:
@@ -232,6 +234,7 @@ def _notification_of(change: ProviderChange) -> tuple[str, dict[str, Json]]:
 # --- other workers ---------------------------------------------------------------------------------------------------
 
 _CHANNEL = "changed"
+_MOST_UNSENT = 1_000
 
 
 class Relay:
@@ -245,7 +248,8 @@ class Relay:
         self._provider = provider
         self._hub = hub
         self._me = secrets.token_hex(8)
-        self._publishing: set[asyncio.Task[None]] = set()
+        self._unsent: dict[ProviderChange, None] = {}
+        self._sender: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Subscribe. Call on the event loop that serves."""
@@ -259,17 +263,23 @@ class Relay:
         self._provider.watch(changed)
 
     def _start(self, change: ProviderChange) -> None:
-        task = asyncio.get_running_loop().create_task(self._publish(change))
-        self._publishing.add(task)
-        task.add_done_callback(self._publishing.discard)
+        """Publish a change after those that wait already; one that waits itself is published once, and one too many is
+        lost, as events may be."""
+        if len(self._unsent) < _MOST_UNSENT:
+            self._unsent[change] = None
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.get_running_loop().create_task(self._publish_all())
 
-    async def _publish(self, change: ProviderChange) -> None:
-        try:
-            await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri]))
-        except StateError as error:
-            _log.warning("other workers could not be told of a change: %s", error)
+    async def _publish_all(self) -> None:
+        while self._unsent:
+            change = next(iter(self._unsent))
+            del self._unsent[change]
+            try:
+                await self._facts.publish(_CHANNEL, encode([self._me, change.kind, change.uri, change.caller]))
+            except StateError as error:
+                _log.warning("other workers could not be told of a change: %s", error)
 
     def _add_changes(self, payload: bytes) -> None:
-        sender, kind, uri = decode(payload)
+        sender, kind, uri, caller = decode(payload)
         if sender != self._me:  # our own changes have been delivered already
-            self._hub.changed(ProviderChange(kind, uri))
+            self._hub.changed(ProviderChange(kind, uri, caller))

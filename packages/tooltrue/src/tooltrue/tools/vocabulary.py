@@ -82,10 +82,12 @@ Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
 
 
 class ProviderChange(Value, frozen=True):
-    """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``."""
+    """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``; in a session
+    of ``caller``, the id of a principal, if others have sessions of their own."""
 
     kind: Kind
     uri: str = ""
+    caller: str = ""
 
 
 class Principal(Value, frozen=True):
