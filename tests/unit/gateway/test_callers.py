@@ -21,6 +21,7 @@ from tooltrue.client.notifications import LogMessage
 from tooltrue.client.question_limits import QuestionGate
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams
+from tooltrue.gateway import relay
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.policy.config import read_operator_config
@@ -39,6 +40,7 @@ class Session:
         self._server = server
         self._told: list[str] = []
         self._asked: dict[str, Any] = {}
+        self.followed: set[str] = set()
         self.closed = asyncio.Event()
 
     def feed(self, frame: bytes) -> None:
@@ -59,7 +61,12 @@ class Session:
             case "resources/list":
                 self._send({"id": id, "result": {"resources": [{"uri": "memory://all", "name": "all"}]}})
             case "resources/templates/list":
-                self._send({"id": id, "result": {"resourceTemplates": []}})
+                self._send(
+                    {"id": id, "result": {"resourceTemplates": [{"uriTemplate": "memory://n/{n}", "name": "n"}]}}
+                )
+            case "resources/subscribe" | "resources/unsubscribe":
+                (self.followed.add if method == "resources/subscribe" else self.followed.remove)(params["uri"])
+                self._send({"id": id, "result": {}})
             case "tools/call":
                 self._call(id, params["name"], params["arguments"].get("text", ""))
             case _:
@@ -218,6 +225,24 @@ def test_all_callers_of_one_session_are_told_of_a_change_in_it() -> None:
                 await asyncio.wait_for(changes.get(), LIMIT)
 
     asyncio.run(run())
+
+
+def test_a_caller_that_follows_many_resources_of_a_session_of_all_leaves_room_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relay, "_MOST_FOLLOWED_TOGETHER", 2)
+    server = SessionServer()
+
+    async def run() -> set[str]:
+        gateway = gateway_to(server, shared=True)
+        async with Client(Caller(gateway, "ada")) as ada, Client(Caller(gateway, "bob")) as bob:
+            await bob.subscribe("memory://n/1", lambda uri: None)
+            for number in range(5):
+                await ada.subscribe(f"memory://n/{number}", lambda uri: None)
+                await ada.unsubscribe(f"memory://n/{number}")
+            return server.sessions[0].followed
+
+    assert asyncio.run(run()) == {"memory://n/1", "memory://n/3", "memory://n/4"}
 
 
 def test_a_change_of_a_resource_costs_no_new_table_of_all_tools() -> None:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from tooltrue.client.client import Client
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.errors import ConnectionLost, ToolError
+from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.operations import RelayAnswers
 from tooltrue.gateway.wording import TOO_MANY_CALLER_CONNECTIONS
 from tooltrue.host.upstream_calls import OpenConnection
@@ -33,6 +34,9 @@ class ConnectionBounds(Value, frozen=True):
     idle_seconds: float = 600.0
 
 
+_MOST_FOLLOWED: Final = 1_000
+
+
 @dataclass(eq=False)
 class CallerConnection:
     """A connection, and the answers to the questions that come over it."""
@@ -42,7 +46,7 @@ class CallerConnection:
     users: int = 0
     opening: asyncio.Task[None] | None = None
     idle: asyncio.TimerHandle | None = None
-    followed: set[str] = field(default_factory=set[str])
+    followed: FollowedResources = field(default_factory=lambda: FollowedResources(_MOST_FOLLOWED))
 
 
 _FOLLOWING_SECONDS: Final = 86_400.0

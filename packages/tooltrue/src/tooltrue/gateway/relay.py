@@ -18,6 +18,7 @@ from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, Rpc
 from tooltrue.gateway.caller_grants import ASKED, CallerGrants, GrantRequired
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
 from tooltrue.gateway.error_members import original_of
+from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.gateway.token_exchange import TokenExchange
@@ -46,6 +47,8 @@ __all__ = ["CallerRelay"]
 T = TypeVar("T")
 
 _MOST_WORDS = 1_000
+_MOST_FOLLOWED_TOGETHER = 100
+"""Resources that one caller can follow over a connection that all use: a server limits those of a connection."""
 _CONSENT_SECONDS = 300.0
 _STATE = "state:"
 """How a ``requestState`` begins that has the state of a stateless server."""
@@ -103,7 +106,7 @@ class CallerRelay:
             return self._common
         if self._is_of_callers or not (self._is_shared or (_is_stateless(client) and not self._is_program)):
             return None
-        self._common = CallerConnection(self.answers, client)
+        self._common = CallerConnection(self.answers, client, followed=FollowedResources(_MOST_FOLLOWED_TOGETHER))
         return self._common
 
     def _connection(self, client: Client, context: RequestContext) -> AbstractAsyncContextManager[CallerConnection]:
@@ -143,13 +146,17 @@ class CallerRelay:
         return await self._limited(client, get.context, work)
 
     async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
-        caller = "" if self._common_of(client) is not None else request.context.principal.id
+        caller = request.context.principal.id
+        concerned = "" if self._common_of(client) is not None else caller
 
         async def work() -> None:
             async with self._connection(client, request.context) as connection:
-                if request.uri not in connection.followed:
-                    await _client_of(connection).subscribe(request.uri, lambda uri: updated(uri, caller))
-                    connection.followed.add(request.uri)
+                one, followed = _client_of(connection), connection.followed
+                if request.uri not in followed:
+                    await one.subscribe(request.uri, lambda uri: updated(uri, concerned))
+                for uri in followed.add(caller, request.uri):
+                    with contextlib.suppress(RpcError):
+                        await one.unsubscribe(uri)
 
         await self._limited(client, request.context, work)
 
