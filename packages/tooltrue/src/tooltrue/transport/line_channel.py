@@ -8,11 +8,12 @@ import socket
 from collections.abc import Callable
 from typing import cast
 
-from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.lines import MAX_LINE, LineSplitter
 
 __all__ = ["LineChannel"]
 
 _PATIENCE_SECONDS = 1.0
+_MAX_LINE = 2 * MAX_LINE  # a message from another channel fits, also after it has been written anew
 
 
 class LineChannel(asyncio.Protocol):
@@ -23,7 +24,7 @@ class LineChannel(asyncio.Protocol):
         self.on_line = on_line
         self.crowded: Callable[[bool], None] = lambda is_crowded: None
         self._on_end = on_end
-        self._splitter = LineSplitter(self._line, self.abort)
+        self._splitter = LineSplitter(self._line, self.abort, _MAX_LINE)
         self._transport: asyncio.Transport | None = None
         self._may_write = asyncio.Event()
         self._ended = asyncio.Event()
