@@ -595,7 +595,8 @@ def _windows_multiprocessing(context: Any) -> None:
 
 
 def _windows_loops(unix_events: Any) -> None:
-    """The public methods that Windows's loop lacks are refused; the standard library goes on using them."""
+    """The public methods that Windows's loop lacks are refused; the standard library goes on using them. For named
+    pipes there are stand-ins."""
     loop = unix_events._UnixSelectorEventLoop
 
     def refused(name: str) -> None:
@@ -619,6 +620,11 @@ def _windows_loops(unix_events: Any) -> None:
             raise ValueError("reuse_port not supported by socket module")
         return create_server(self, *arguments, **options)
 
+    pipes = _fakes("pipes")
+    loop._proactor = pipes.Proactor()
+    loop._make_duplex_pipe_transport = pipes.duplex_transport
+    utilities = sys.modules["asyncio.windows_utils"] = types.ModuleType("asyncio.windows_utils")
+    vars(utilities).update(PipeHandle=pipes.PipeHandle)
     loop.create_server = server
     unix_events.waitstatus_to_exitcode = lambda status: exit_code(to_code(status))
 

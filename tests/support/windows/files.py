@@ -15,7 +15,7 @@ import os
 import stat
 from typing import Any
 
-from support.windows import function, set_last_error, share_for_deletion
+from support.windows import function, pipes, set_last_error, share_for_deletion
 from support.windows.rights import mode_of
 
 INVALID_HANDLE = (1 << 64) - 1
@@ -63,6 +63,8 @@ def _opened(path: str, flags: int, mode: int, folder: int | None = None) -> int:
 
 @function("kernel32", "CreateFileW")
 def create_file(path: str, access: int, share: int, security: Any, disposition: int, flags: int, _: Any) -> int:
+    if path.startswith(pipes.PREFIX):
+        return pipes.open_client(path)
     writes = access & (_WRITE | _APPEND) or share == 0
     how = os.O_RDWR if writes and (access & _READ or share == 0) else os.O_WRONLY if writes else os.O_RDONLY
     how |= _DISPOSITIONS[disposition]

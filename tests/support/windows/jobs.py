@@ -99,7 +99,8 @@ def _is_orphan(stat: list[str]) -> bool:
     return int(stat[1]) == os.getpid() and int(stat[2]) != os.getpgrp()
 
 
-def _process_of(handle: int) -> int | None:
+def process_of(handle: int) -> int | None:
+    """The process of a handle, if it is one of a process."""
     return os.getpid() if handle == _ITSELF else _processes.get(handle)
 
 
@@ -127,7 +128,7 @@ def set_information(job: int, kind: int, limits: Any, size: int) -> bool:
 
 @function("kernel32", "AssignProcessToJobObject")
 def assign(job: int, process: int) -> bool:
-    number = _process_of(process)
+    number = process_of(process)
     if job not in _jobs or number is None:
         return _failed(_INVALID_HANDLE)
     if not _stat(number):
@@ -156,7 +157,7 @@ def terminate_job(job: int, code: int) -> bool:
 
 @function("kernel32", "IsProcessInJob")
 def is_in_job(process: int, job: int, result: Any) -> bool:
-    result._obj.value = _process_of(process) in _jobs[job].processes()
+    result._obj.value = process_of(process) in _jobs[job].processes()
     return True
 
 
@@ -193,7 +194,7 @@ def close_handle(handle: int) -> bool:
 
 @function("kernel32", "TerminateProcess")
 def terminate_process(process: int, code: int) -> bool:
-    number = _process_of(process)
+    number = process_of(process)
     assert number is not None
     try:
         os.kill(number, signal.SIGKILL)
@@ -204,7 +205,7 @@ def terminate_process(process: int, code: int) -> bool:
 
 @function("kernel32", "WaitForSingleObject")
 def wait_for(process: int, milliseconds: int) -> int:
-    number = _process_of(process)
+    number = process_of(process)
     if number is None:
         set_last_error(_INVALID_HANDLE)
         return _WAIT_FAILED
@@ -218,7 +219,7 @@ def wait_for(process: int, milliseconds: int) -> int:
 
 @function("kernel32", "GetProcessHandleCount")
 def handle_count(process: int, result: Any) -> bool:
-    result._obj.value = len(os.listdir(f"/proc/{_process_of(process)}/fd"))
+    result._obj.value = len(os.listdir(f"/proc/{process_of(process)}/fd"))
     return True
 
 

@@ -14,14 +14,20 @@ import re
 import stat
 from typing import Any
 
-from support.windows import function, new_handle
+from support.windows import function, new_handle, set_last_error
+from support.windows.jobs import process_of
 
-_ERROR_FILE_NOT_FOUND = 2
+_ERROR_FILE_NOT_FOUND, _ERROR_INVALID_HANDLE = 2, 6
+_KERNEL_OBJECT = 6
 _ENTRIES = re.compile(r"\(A;([^;]*);([^;]*);;;([^)]*)\)")
 """Flags, rights and trustee."""
 
 _texts: dict[int, str] = {}
 """What stands at an address: a descriptor in SDDL, or a SID."""
+_tokens: dict[int, int] = {}
+"""The process of a token, by its handle."""
+pipes: dict[int, str] = {}
+"""The descriptor that an instance of a named pipe was created with, by its handle."""
 _addresses = itertools.count(0x7000_0000, 0x100)
 
 
@@ -33,6 +39,15 @@ def _stored(text: str) -> int:
 
 def _address(pointer: Any) -> int:
     return pointer if isinstance(pointer, int) else pointer.value
+
+
+def text_at(descriptor: Any) -> str:
+    """A descriptor in SDDL."""
+    return _texts[_address(descriptor)]
+
+
+def user_of(process: int) -> int:
+    return os.stat(f"/proc/{process}").st_uid
 
 
 def sid_of(user: int) -> str:
@@ -70,7 +85,7 @@ def text_from_descriptor(descriptor: Any, revision: int, parts: int, out: Any, _
 
 @function("advapi32", "GetSecurityInfo")
 def security_of_handle(handle: int, kind: int, parts: int, *out: Any) -> int:
-    out[-1]._obj.value = _stored(descriptor_of(os.fstat(handle)))
+    out[-1]._obj.value = _stored(pipes[handle] if kind == _KERNEL_OBJECT else descriptor_of(os.fstat(handle)))
     return 0
 
 
@@ -101,13 +116,18 @@ def current_process() -> int:
 
 @function("advapi32", "OpenProcessToken")
 def open_process_token(process: int, access: int, out: Any) -> bool:
+    number = process_of(process)
+    if number is None:
+        set_last_error(_ERROR_INVALID_HANDLE)
+        return False
     out._obj.value = new_handle()
+    _tokens[out._obj.value] = number
     return True
 
 
 @function("advapi32", "GetTokenInformation")
 def token_information(token: Any, kind: int, out: Any, size: int, length: Any) -> bool:
-    out[0] = _stored(sid_of(os.geteuid()))
+    out[0] = _stored(sid_of(user_of(_tokens.pop(_address(token)))))
     return True
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from support.gateway_callers import Caller
 from tooltrue import Client, QuestionLimits
-from tooltrue._internal.platform.private_sockets import bind_private, connect_private
+from tooltrue._internal.platform.private_sockets import bind_private, connect_private, private_address
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams, RpcError
@@ -27,7 +27,7 @@ from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.testing.state import LIMIT
 
-pytestmark = [pytest.mark.process, pytest.mark.needs("local sockets")]
+pytestmark = pytest.mark.process
 
 T = TypeVar("T")
 
@@ -115,12 +115,11 @@ def the_program(folder: Path, **more: Any) -> ServerConfig:
 @asynccontextmanager
 async def crew(folder: Path, *servers: ServerConfig, per_caller: int = 4) -> AsyncGenerator[Crew]:
     config = HostConfig("", folder, servers)
-    address = str(folder / "s")
     bounds = ConnectionBounds(per_caller=per_caller)
     supervisor = ProgramSupervisor(
         config, bounds, QuestionLimits(per_minute=100), KEY, approve_launch=lambda launch: True
     )
-    with bind_private(address) as listener:
+    with private_address() as address, bind_private(address) as listener:
         async with supervisor.serving(listener):
             yield Crew(config, address, MemoryFacts())
 
@@ -288,8 +287,7 @@ def test_the_worker_says_the_errors_of_the_supervisor_in_its_own_language(tmp_pa
 def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path) -> None:
     async def run() -> Any:
         config = HostConfig(str(tmp_path / "servers.json"), tmp_path, (the_program(tmp_path),))
-        address = str(tmp_path / "s")
-        with bind_private(address) as listener:
+        with private_address() as address, bind_private(address) as listener:
             async with ProgramSupervisor(config, ConnectionBounds(), QuestionLimits(), KEY).serving(listener):
                 gateway = Gateway(config, supervisor=address, facts=MemoryFacts(), keys=[KEY])
                 async with Client(gateway) as client:
@@ -301,6 +299,7 @@ def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path
     assert "tooltrue trust" in instructions
 
 
+@pytest.mark.needs("local sockets")
 def test_a_connection_of_another_user_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with crew(tmp_path) as those:
@@ -319,6 +318,7 @@ def test_a_connection_of_another_user_is_closed(tmp_path: Path, monkeypatch: pyt
     asyncio.run(run())
 
 
+@pytest.mark.needs("local sockets")
 def test_the_address_is_that_of_this_user_alone(tmp_path: Path) -> None:
     with bind_private(str(tmp_path / "s")):
         assert (tmp_path / "s").stat().st_mode & 0o777 == 0o600

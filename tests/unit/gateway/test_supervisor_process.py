@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import socket
+import asyncio
+import multiprocessing
+import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tooltrue._internal.platform.private_sockets import PrivateListener, bind_private, connect_private, private_address
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.question_limits import QuestionLimits
-from tooltrue.errors import ConfigurationError
-from tooltrue.gateway import supervisor_process
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.supervisor import SupervisorSettings
 from tooltrue.gateway.supervisor_process import SupervisorProcess, supervising
+from tooltrue.jsonrpc.messages import encode
 from tooltrue.server.http_worker import no_log_format
+from tooltrue.testing.state import LIMIT
+from tooltrue.transport.line_channel import LineChannel
 
 PROGRAM = ServerConfig("up", "up", "true")
 REMOTE = ServerConfig("far", "far", url="https://example.com/mcp")
@@ -34,7 +39,7 @@ def test_a_supervisor_that_ends_soon_is_started_after_a_pause_that_grows() -> No
     now = 0.0
     starts: list[float] = []
 
-    def begin(settings: SupervisorSettings, listener: socket.socket) -> Any:
+    def begin(settings: SupervisorSettings, listener: PrivateListener) -> Any:
         starts.append(now)
         return Ended()
 
@@ -42,8 +47,8 @@ def test_a_supervisor_that_ends_soon_is_started_after_a_pause_that_grows() -> No
     settings = SupervisorSettings(
         config, ConnectionBounds(), QuestionLimits(), b"k", "family-of-the-test", no_log_format
     )
-    with socket.socket() as listener:
-        process = SupervisorProcess(settings, listener, "", begin=begin, clock=lambda: now)
+    with private_address() as address, bind_private(address) as listener:
+        process = SupervisorProcess(settings, listener, address, begin=begin, clock=lambda: now)
         process.start()
         while now < 10:
             now += 0.5
@@ -60,11 +65,51 @@ def test_servers_that_have_an_address_need_no_supervisor() -> None:
     assert supervisor_of(REMOTE) is None
 
 
-def test_several_workers_are_refused_where_there_is_no_private_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor_process, "HAS_PRIVATE_SOCKETS", False)
-    with pytest.raises(ConfigurationError, match="holds up, and") as refused:
-        supervisor_of(PROGRAM, REMOTE)
-    assert refused.value.code == "TT4795"
+async def asked(address: str) -> bytes:
+    """The answer of the supervisor to a worker whose file has another server; empty if it ends without one."""
+    answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def on_end() -> None:
+        if not answer.done():
+            answer.set_result(b"")
+
+    channel = await LineChannel.over(await connect_private(address), answer.set_result, on_end)
+    channel.write(encode({"server": "another", "caller": None}))
+    line = await answer
+    await channel.close()
+    return line
+
+
+async def answered(address: str) -> bytes:
+    """The first answer: a process that has been killed may leave connections without one."""
+    while not (line := await asked(address)):
+        pass
+    return line
+
+
+def process_of(supervisor: SupervisorProcess) -> BaseProcess:
+    """The process that runs, once it does."""
+    while True:
+        supervisor.keep_alive()
+        for process in multiprocessing.active_children():
+            if process.name == "supervisor":
+                return process
+        time.sleep(0.05)
+
+
+@pytest.mark.process
+def test_the_next_process_serves_at_the_same_address() -> None:
+    with supervising(HostConfig("", Path(), (PROGRAM,)), None, no_log_format) as supervisor:
+        assert supervisor is not None
+        supervisor.start()
+        try:
+            for _ in range(2):
+                process = process_of(supervisor)
+                assert b"TT4797" in asyncio.run(asyncio.wait_for(answered(supervisor.address), 3 * LIMIT))
+                process.kill()
+                process.join()
+        finally:
+            supervisor.end()
 
 
 @pytest.mark.needs("local sockets")

@@ -16,7 +16,6 @@ import asyncio
 import contextlib
 import logging
 import signal
-import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
@@ -27,7 +26,8 @@ from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.event_loop import run as run_loop
 from tooltrue._internal.platform.families import join_family
 from tooltrue._internal.platform.parents import stop_with_parent
-from tooltrue._internal.platform.private_sockets import accept_private
+from tooltrue._internal.platform.private_sockets import PrivateConnection, PrivateListener, accept_private
+from tooltrue._internal.platform.stop_signals import leave_console_to_parent
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.contract.contract import Contract
@@ -80,9 +80,10 @@ class SupervisorSettings:
     begin_log: Callable[[], None]
 
 
-def run(settings: SupervisorSettings, listener: socket.socket) -> None:
+def run(settings: SupervisorSettings, listener: PrivateListener) -> None:
     """Serve in a process of its own, until SIGTERM or the end of the parent; then no program is left."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, whose workers end first
+    leave_console_to_parent()
     stop_with_parent()
     settings.begin_log()
     join_family(settings.family)
@@ -91,7 +92,7 @@ def run(settings: SupervisorSettings, listener: socket.socket) -> None:
     processes.end_children()
 
 
-async def _until_stopped(settings: SupervisorSettings, listener: socket.socket) -> None:
+async def _until_stopped(settings: SupervisorSettings, listener: PrivateListener) -> None:
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -134,7 +135,7 @@ class ProgramSupervisor:
         )
 
     @contextlib.asynccontextmanager
-    async def serving(self, listener: socket.socket) -> AsyncGenerator[None]:
+    async def serving(self, listener: PrivateListener) -> AsyncGenerator[None]:
         """Within the context, the programs run, and connections at ``listener`` are served."""
         loop = asyncio.get_running_loop()
         tasks = [loop.create_task(self._run_programs()), loop.create_task(self._accept(listener))]
@@ -154,7 +155,7 @@ class ProgramSupervisor:
                 self._operations.close()
                 await self._host.close(_BY_THEMSELVES_SECONDS)
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _accept(self, listener: PrivateListener) -> None:
         while True:
             try:
                 connection = await accept_private(listener)
@@ -166,7 +167,7 @@ class ProgramSupervisor:
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
 
-    async def _serve(self, connection: socket.socket) -> None:
+    async def _serve(self, connection: PrivateConnection) -> None:
         """Serve one connection until it ends."""
         loop = asyncio.get_running_loop()
         hello: asyncio.Future[bytes] = loop.create_future()

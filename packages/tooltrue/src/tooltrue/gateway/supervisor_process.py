@@ -6,16 +6,13 @@ import contextlib
 import logging
 import multiprocessing
 import secrets
-import socket
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from tooltrue._internal.platform.families import end_family, new_family, reap_orphans
-from tooltrue._internal.platform.private_sockets import HAS_PRIVATE_SOCKETS, bind_private
+from tooltrue._internal.platform.private_sockets import PrivateListener, bind_private, private_address
 from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.settings import bounds_of, is_program, question_limits_of, with_settings
@@ -23,7 +20,6 @@ from tooltrue.gateway.supervisor import SupervisorSettings, run
 from tooltrue.gateway.wording import (
     GATEWAY_SUPERVISOR_ADDRESS_FAILED,
     GATEWAY_SUPERVISOR_ENDED,
-    GATEWAY_SUPERVISOR_IMPOSSIBLE,
 )
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.wording import coded_sentence
@@ -43,16 +39,12 @@ def supervising(
     config: HostConfig, operator: OperatorConfig | None, begin_log: Callable[[], None]
 ) -> Generator[SupervisorProcess | None]:
     """The supervisor of the programs in ``config``, not started; ``None`` where there are none. Raises
-    ``ConfigurationError`` where the system has no socket that other users cannot reach."""
+    ``ConfigurationError`` where it cannot listen."""
     programs = tuple(one for one in with_settings(config, operator).servers if is_program(one))
     if not programs:
         yield None
         return
-    if not HAS_PRIVATE_SOCKETS:
-        labels = ", ".join(one.label for one in programs)
-        raise ConfigurationError.of(GATEWAY_SUPERVISOR_IMPOSSIBLE, servers=labels)
-    with tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True) as folder:
-        address = str(Path(folder) / "supervisor")
+    with private_address() as address:
         try:
             listener = bind_private(address)
         except OSError as error:
@@ -70,7 +62,7 @@ def supervising(
             yield SupervisorProcess(settings, listener, address)
 
 
-def _begin(settings: SupervisorSettings, listener: socket.socket) -> BaseProcess:
+def _begin(settings: SupervisorSettings, listener: PrivateListener) -> BaseProcess:
     process = multiprocessing.get_context("spawn").Process(
         target=run, args=(settings, listener), name="supervisor", daemon=True
     )
@@ -80,15 +72,15 @@ def _begin(settings: SupervisorSettings, listener: socket.socket) -> BaseProcess
 
 class SupervisorProcess:
     """A companion of the workers (:class:`tooltrue.transport.http_runner.Companion`). Every process of it accepts from
-    the same socket, so that workers which connect while there is none wait for the next one."""
+    the same listener, so that workers which connect while there is none wait for the next one."""
 
     def __init__(
         self,
         settings: SupervisorSettings,
-        listener: socket.socket,
+        listener: PrivateListener,
         address: str,
         *,
-        begin: Callable[[SupervisorSettings, socket.socket], BaseProcess] = _begin,
+        begin: Callable[[SupervisorSettings, PrivateListener], BaseProcess] = _begin,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.address = address

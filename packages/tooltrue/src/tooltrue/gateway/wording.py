@@ -133,11 +133,6 @@ GATEWAY_KEY_TWICE: Final = message(
     "{place}: {problem}; keep one of the two.",
     "{place}：{problem}；请只保留其中一个。",
 )
-GATEWAY_SUPERVISOR_IMPOSSIBLE: Final = message(
-    "TT4795",
-    "Several workers need one process that holds {servers}, and this system has no sockets for it. Use one worker.",
-    "多个工作进程需要由一个进程来运行 {servers}，而此系统没有所需的套接字。请只使用一个工作进程。",
-)
 GATEWAY_SUPERVISOR_ADDRESS_FAILED: Final = message(
     "TT4796",
     "The supervisor cannot listen at {address}: {problem}. A shorter TMPDIR may help.",

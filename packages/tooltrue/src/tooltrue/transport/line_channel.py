@@ -1,13 +1,13 @@
-"""A channel between two processes of one machine: one JSON message per line, on a socket."""
+"""A channel between two processes of one machine: one JSON message per line, over a private connection."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Callable
 from typing import cast
 
+from tooltrue._internal.platform.private_sockets import PrivateConnection, attach_private
 from tooltrue.transport.lines import MAX_LINE, LineSplitter
 
 __all__ = ["LineChannel"]
@@ -31,11 +31,11 @@ class LineChannel(asyncio.Protocol):
 
     @classmethod
     async def over(
-        cls, connection: socket.socket, on_line: Callable[[bytes], None], on_end: Callable[[], None]
+        cls, connection: PrivateConnection, on_line: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> LineChannel:
-        """A channel over a connected socket."""
+        """A channel over a connection."""
         channel = cls(on_line, on_end)
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: channel, connection)
+        await attach_private(connection, channel)
         return channel
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import socket
 import struct
 import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import TypeAlias
 
 assert sys.platform != "win32"
 
-__all__ = ["accept_private", "bind_private", "connect_private"]
+__all__ = [
+    "PrivateConnection",
+    "PrivateListener",
+    "accept_private",
+    "attach_private",
+    "bind_private",
+    "connect_private",
+    "private_address",
+]
+
+PrivateConnection: TypeAlias = socket.socket
+PrivateListener: TypeAlias = socket.socket
 
 _BACKLOG = 512
 
@@ -33,12 +49,19 @@ else:
         return user.value
 
 
-def bind_private(path: str) -> socket.socket:
-    """Listen at ``path``, in a folder that is this user's alone. ``OSError`` where that fails."""
+@contextlib.contextmanager
+def private_address() -> Generator[str]:
+    """An address to listen at: a path in a folder that is this user's alone, and is removed after the block."""
+    with tempfile.TemporaryDirectory(prefix="tooltrue-", ignore_cleanup_errors=True) as folder:
+        yield str(Path(folder) / "socket")
+
+
+def bind_private(address: str) -> PrivateListener:
+    """Listen at ``address``. ``OSError`` where that fails, and where any process listens there."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(path)
-        os.chmod(path, 0o600)
+        listener.bind(address)
+        os.chmod(address, 0o600)
         listener.listen(_BACKLOG)
     except BaseException:
         listener.close()
@@ -46,7 +69,7 @@ def bind_private(path: str) -> socket.socket:
     return listener
 
 
-async def accept_private(listener: socket.socket) -> socket.socket:
+async def accept_private(listener: PrivateListener) -> PrivateConnection:
     """The next connection of a process of this user. Those of others are closed."""
     loop = asyncio.get_running_loop()
     listener.setblocking(False)
@@ -57,18 +80,23 @@ async def accept_private(listener: socket.socket) -> socket.socket:
         connection.close()
 
 
-async def connect_private(path: str) -> socket.socket:
-    """A connection to the process of this user that listens at ``path``. ``OSError`` where there is none."""
+async def connect_private(address: str) -> PrivateConnection:
+    """A connection to the process of this user that listens at ``address``. ``OSError`` where there is none."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connection, path)
+        await asyncio.get_running_loop().sock_connect(connection, address)
         if not _is_own(connection):
-            raise PermissionError(path)
+            raise PermissionError(address)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+async def attach_private(connection: PrivateConnection, protocol: asyncio.Protocol) -> None:
+    """Give the connection to ``protocol``. Its transport closes the connection."""
+    await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, connection)
 
 
 def _is_own(connection: socket.socket) -> bool:

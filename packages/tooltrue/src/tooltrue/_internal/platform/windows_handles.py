@@ -1,7 +1,7 @@
-"""Handles of files and folders on Windows, and their security: thin calls of the system.
+"""Handles of files, folders and named pipes on Windows, and their security: thin calls of the system.
 
 Each raises ``OSError`` with the system's error. A file is created with the rights of a descriptor in SDDL, so that it
-is at no moment open to others.
+is at no moment open to others; so is a pipe.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ __all__ = [
     "CREATE_NEW",
     "DELETE",
     "EXCLUSIVE",
+    "FIRST_INSTANCE",
     "OPEN_ALWAYS",
     "OPEN_EXISTING",
+    "PIPE_BUSY",
     "READ",
     "SHARED",
     "SHARING_VIOLATION",
     "TEMPORARY",
     "WRITE",
     "Handle",
+    "client_of",
     "close",
     "create_folder",
+    "create_pipe",
     "descriptor_of",
     "has_other_content",
     "is_link",
@@ -43,10 +47,13 @@ __all__ = [
     "open_entry",
     "open_file",
     "open_folder",
+    "open_pipe",
     "restrict",
     "rights_of",
     "rights_of_path",
+    "server_of",
     "user_name",
+    "user_of",
 ]
 
 Handle: TypeAlias = int
@@ -77,8 +84,19 @@ _OPEN_REPARSE_POINT: Final = 0x0020_0000
 TEMPORARY: Final = 0x0400_0000 | 0x0000_0100 | 0x0000_0002
 """Deleted with its last handle, even when the process is killed; hidden."""
 
+FIRST_INSTANCE: Final = 0x0008_0000
+"""Creates a pipe only if there is none of its name."""
+_DUPLEX: Final = 0x3
+_OVERLAPPED: Final = 0x4000_0000
+_REJECT_REMOTE_CLIENTS: Final = 0x8
+_UNLIMITED_INSTANCES: Final = 255
+_PIPE_BUFFER: Final = 64 * 1024
+_IDENTIFICATION: Final = 0x0010_0000 | 0x0001_0000
+"""SECURITY_SQOS_PRESENT and SECURITY_IDENTIFICATION: the server learns who the client is, and cannot act as it."""
+
 ACCESS_DENIED: Final = 5
 SHARING_VIOLATION: Final = 32
+PIPE_BUSY: Final = 231
 
 _INVALID: Final = ctypes.c_void_p(-1).value
 _ATTRIBUTE_TAG_INFO: Final = 9
@@ -87,6 +105,7 @@ _NAME_SURROGATE: Final = 0x2000_0000
 _MOVE_WRITE_THROUGH: Final = 8
 _OWNER, _DACL, _PROTECTED_DACL = 0x1, 0x4, 0x8000_0000
 _SE_FILE_OBJECT: Final = 1
+_QUERY_LIMITED_INFORMATION: Final = 0x1000
 _TOKEN_QUERY: Final = 8
 _TOKEN_USER: Final = 1
 
@@ -149,6 +168,10 @@ _create_directory = _function(_kernel32, "CreateDirectoryW", _BOOL, _TEXT, _POIN
 _close_handle = _function(_kernel32, "CloseHandle", _BOOL, _HANDLE)
 _move_file = _function(_kernel32, "MoveFileExW", _BOOL, _TEXT, _TEXT, _DWORD)
 _information = _function(_kernel32, "GetFileInformationByHandleEx", _BOOL, _HANDLE, ctypes.c_int, _POINTER, _DWORD)
+_create_named_pipe = _function(_kernel32, "CreateNamedPipeW", _HANDLE, _TEXT, *(_DWORD,) * 6, _POINTER)
+_pipe_client = _function(_kernel32, "GetNamedPipeClientProcessId", _BOOL, _HANDLE, _POINTER)
+_pipe_server = _function(_kernel32, "GetNamedPipeServerProcessId", _BOOL, _HANDLE, _POINTER)
+_open_process = _function(_kernel32, "OpenProcess", _HANDLE, _DWORD, _BOOL, _DWORD)
 _current_process = _function(_kernel32, "GetCurrentProcess", _HANDLE)
 _local_free = _function(_kernel32, "LocalFree", _POINTER, _POINTER)
 _nt_create_file = _function(
@@ -285,6 +308,42 @@ def move(source: str, target: str) -> None:
         raise _error(target)
 
 
+def create_pipe(name: str, rights: str, flags: int = 0) -> Handle:
+    """Create an instance of a named pipe, for one client of this machine, and for overlapped input and output.
+
+    The ``rights`` are those of the first instance, for as long as there is one."""
+    mode = _DUPLEX | _OVERLAPPED | flags
+    with _security(rights) as security:
+        handle = _create_named_pipe(
+            name, mode, _REJECT_REMOTE_CLIENTS, _UNLIMITED_INSTANCES, _PIPE_BUFFER, _PIPE_BUFFER, 0, security
+        )
+    return _checked(handle, name)
+
+
+def open_pipe(name: str) -> Handle:
+    """Connect to a free instance of a named pipe, for overlapped input and output. An error of the code ``PIPE_BUSY``
+    where none is free."""
+    flags = _OVERLAPPED | _IDENTIFICATION
+    return _checked(_create_file(name, READ | WRITE, EXCLUSIVE, None, OPEN_EXISTING, flags, None), name)
+
+
+def client_of(pipe: Handle) -> int:
+    """The process that has connected to this instance of a pipe."""
+    return _process_of(pipe, _pipe_client)
+
+
+def server_of(pipe: Handle) -> int:
+    """The process that has created the instance of a pipe to which this end is connected."""
+    return _process_of(pipe, _pipe_server)
+
+
+def _process_of(pipe: Handle, side: Any) -> int:
+    process = wintypes.ULONG()
+    if not side(pipe, ctypes.byref(process)):
+        raise _error()
+    return process.value
+
+
 def rights_of(descriptor: int) -> str:
     """The owner and the access control list of an open file, in SDDL."""
     security = ctypes.c_void_p()
@@ -312,8 +371,23 @@ def restrict(path: str, rights: str) -> None:
 @functools.cache
 def user_name() -> str:
     """The user of this process as SDDL names it: its SID, or the alias of a well-known one."""
+    return _user_of(_current_process())
+
+
+def user_of(process: int) -> str:
+    """The user of a process, as :func:`user_name` has it. ``OSError`` also where this user may not ask."""
+    handle = _open_process(_QUERY_LIMITED_INFORMATION, False, process)
+    if not handle:
+        raise _error()
+    try:
+        return _user_of(handle)
+    finally:
+        close(handle)
+
+
+def _user_of(process: Handle) -> str:
     token = wintypes.HANDLE()
-    if not _open_process_token(_current_process(), _TOKEN_QUERY, ctypes.byref(token)):
+    if not _open_process_token(process, _TOKEN_QUERY, ctypes.byref(token)):
         raise _error()
     try:
         user = (ctypes.c_void_p * 32)()  # TOKEN_USER: a pointer to the SID, which stands behind it
