@@ -13,7 +13,7 @@ from tooltrue import Client, Context, OAuth, Server, SignIn
 from tooltrue.client.auth.credentials import Credentials, InMemory
 from tooltrue.transport.carrier import Auth
 
-__all__ = ["Clock", "registering", "serving", "signing_in", "who_is"]
+__all__ = ["Clock", "guarded_at", "registering", "serving", "signing_in", "who_is"]
 
 
 class Clock:
@@ -26,31 +26,32 @@ class Clock:
         return time.time() + self.ahead
 
 
+def guarded_at(url: str, issuer: Issuing, **oauth: Any) -> Server:
+    """A server at ``url`` that accepts tokens of the issuer for it; a tool returns the principal."""
+    made = Server("guarded", authenticate=OAuth(issuer=issuer.url, resource=url, **oauth))
+
+    @made.tool
+    async def who(context: Context) -> list[str]:
+        """Who calls, and what that may."""
+        return [context.principal.id, *sorted(context.principal.scopes)]
+
+    @made.tool(requires=["write"])
+    async def save() -> str:
+        """Save it."""
+        return "saved"
+
+    @made.tool(requires=["admin", "write"])
+    async def wipe() -> str:
+        """Wipe it."""
+        return "wiped"
+
+    return made
+
+
 @contextlib.contextmanager
 def serving(mounts: Mounts, issuer: Issuing, **oauth: Any) -> Iterator[str]:
     """The URL of a server that accepts tokens of the issuer for its own resource; a tool returns the principal."""
-
-    def make(url: str) -> Any:
-        made = Server("guarded", authenticate=OAuth(issuer=issuer.url, resource=url, **oauth))
-
-        @made.tool
-        async def who(context: Context) -> list[str]:
-            """Who calls, and what that may."""
-            return [context.principal.id, *sorted(context.principal.scopes)]
-
-        @made.tool(requires=["write"])
-        async def save() -> str:
-            """Save it."""
-            return "saved"
-
-        @made.tool(requires=["admin", "write"])
-        async def wipe() -> str:
-            """Wipe it."""
-            return "wiped"
-
-        return made.http_app()
-
-    with mounts.mounted_at(make) as url:
+    with mounts.mounted_at(lambda url: guarded_at(url, issuer, **oauth).http_app()) as url:
         yield url
 
 

@@ -20,6 +20,7 @@ from tooltrue.client.auth.grant_flows import (
     ByItself,
     ByVoucher,
     GrantFlow,
+    IdentityKind,
     OpenBrowser,
 )
 from tooltrue.client.auth.metadata import IssuerMetadata, is_loopback_url
@@ -187,9 +188,9 @@ class WorkloadIdentity:
 
 class EnterpriseSignIn:
     """The person is signed in at the enterprise's identity provider, which vouches to the issuers of servers: no person
-    is asked. ``identity`` returns the ID token of the person, ``provider`` and ``provider_token_endpoint`` are the
-    identity provider, which knows this client as ``provider_client_id``; the issuers of servers know it as
-    ``client_id``.
+    is asked. ``identity`` returns the ID token of the person, or a token of another ``identity_kind``; ``provider`` and
+    ``provider_token_endpoint`` are the identity provider, which knows this client as ``provider_client_id``; the
+    issuers of servers know it as ``client_id``.
     """
 
     def __init__(
@@ -200,6 +201,7 @@ class EnterpriseSignIn:
         provider_token_endpoint: str,
         provider_client_id: str,
         client_id: str,
+        identity_kind: IdentityKind = "id_token",
         provider_client_secret: str | None = None,
         client_secret: str | None = None,
         issuer: str | None = None,
@@ -213,13 +215,15 @@ class EnterpriseSignIn:
         self._provider = TokenEndpoint(described, client, fetcher, clock)
         self._client = ClientIdentity(client_id=client_id, client_secret=client_secret, issuer=issuer)
         self._identity = identity
+        self._kind: IdentityKind = identity_kind
         self._scopes = tuple(scopes)
         self._trusted = tuple(trusted)
         self._clock = clock
 
     def for_server(self, url: str) -> Authorizer:
         credentials = InMemory()
-        flow = ByExchange(Registry(self._client, credentials, self._clock), self._provider, self._identity)
+        registry = Registry(self._client, credentials, self._clock)
+        flow = ByExchange(registry, self._provider, self._identity, self._kind)
         return _authorization(url, flow, credentials, self._clock, self._trusted, self._scopes)
 
 

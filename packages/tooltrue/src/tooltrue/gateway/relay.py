@@ -21,7 +21,7 @@ from tooltrue.gateway.error_members import original_of
 from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
-from tooltrue.gateway.token_exchange import TokenExchange
+from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection, Updated
@@ -74,7 +74,7 @@ class CallerRelay:
         *,
         is_shared: bool,
         grants: CallerGrants | None = None,
-        exchange: TokenExchange | None = None,
+        exchange: CallerExchange | None = None,
     ) -> None:
         self.label = one.label
         self.traffic = traffic

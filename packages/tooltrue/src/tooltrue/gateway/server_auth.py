@@ -20,6 +20,7 @@ from tooltrue.client.wording import TOKEN_OVER_PLAIN_HTTP
 from tooltrue.errors import ConfigurationError, StateError, fact_of
 from tooltrue.extras import install_command
 from tooltrue.gateway.caller_grants import GrantSettings
+from tooltrue.gateway.enterprise_exchange import EnterpriseSettings
 from tooltrue.gateway.token_exchange import ExchangeSettings
 from tooltrue.gateway.wording import (
     GATEWAY_AUTH_INVALID,
@@ -42,6 +43,7 @@ __all__ = [
     "SecretAbsent",
     "auth_of",
     "described_auth",
+    "enterprise_of",
     "exchange_of",
     "grants_of",
     "has_credentials_of_callers",
@@ -52,6 +54,8 @@ _SOURCES: Final = ("secret_env", "secret_file", "secret_keyring")
 _OWN: Final = ("header", "client")
 _CALLER: Final = "caller"
 _EXCHANGE: Final = "exchange"
+_ENTERPRISE: Final = "enterprise"
+_OF_CALLERS: Final = (_CALLER, _EXCHANGE, _ENTERPRISE)
 _HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PLAIN: Final = re.compile(r"[\x20-\x7e]{1,16384}")
 _OURS: Final = frozenset({"accept", "connection", "content-length", "content-type", "host", "last-event-id", "te"})
@@ -88,9 +92,9 @@ def auth_of(one: ServerConfig, operator: OperatorConfig) -> Auth | None:
     if one.command is not None:
         raise ConfigurationError.of(GATEWAY_AUTH_WITHOUT_URL, place=place, server=one.label)
     own = [name for name in _OWN if name in table]
-    of_callers = [name for name in (_CALLER, _EXCHANGE) if name in table]
+    of_callers = [name for name in _OF_CALLERS if name in table]
     if not table or len(own) > 1 or len(of_callers) > 1:
-        methods = _OWN if len(own) > 1 else of_callers or (*_OWN, _CALLER, _EXCHANGE)
+        methods = _OWN if len(own) > 1 else of_callers or (*_OWN, *_OF_CALLERS)
         problem = Worded(REASON_ONE_METHOD, {"methods": ", ".join(methods)})
         raise ConfigurationError.of(GATEWAY_AUTH_INVALID, place=place, server=one.label, problem=problem)
     if not own:
@@ -119,9 +123,18 @@ def exchange_of(one: ServerConfig, operator: OperatorConfig) -> ExchangeSettings
         return _exchange(one, table[_EXCHANGE])
 
 
+def enterprise_of(one: ServerConfig, operator: OperatorConfig) -> EnterpriseSettings | None:
+    """Return the settings of the enterprise extension for a server, if it has some. Raises ``ConfigurationError``."""
+    table = _table_of(one, operator)
+    if _ENTERPRISE not in table:
+        return None
+    with _placed(one, operator.place(("servers", one.label, "auth", _ENTERPRISE))):
+        return _enterprise(one, table[_ENTERPRISE])
+
+
 def has_credentials_of_callers(one: ServerConfig, operator: OperatorConfig | None) -> bool:
     """Whether the calls of each caller at a server are made with credentials of its own."""
-    return operator is not None and any(name in _table_of(one, operator) for name in (_CALLER, _EXCHANGE))
+    return operator is not None and any(name in _table_of(one, operator) for name in _OF_CALLERS)
 
 
 def described_auth(one: ServerConfig, operator: OperatorConfig | None) -> list[str]:
@@ -138,6 +151,7 @@ _WORDS: Final = {
     "client": "client credentials as {client_id}",
     _CALLER: "the grant of each caller",
     _EXCHANGE: "the exchanged token of each caller, as {client_id}",
+    _ENTERPRISE: "the token of each caller by the enterprise extension, as {client_id}",
 }
 
 
@@ -196,7 +210,7 @@ def _client(settings: Mapping[str, Any], secret: str) -> ClientCredentials:
 def _caller(one: ServerConfig, settings: Mapping[str, Any]) -> GrantSettings:
     _check_authorization(one)
     named = {name: settings[name] for name in ("client_id", "issuer", "metadata_url") if name in settings}
-    secret = secret_of(settings) if any(name in settings for name in _SOURCES) else None
+    secret = _secret_or_none(settings)
     scopes: tuple[str, ...] = tuple(settings.get("scopes", ()))
     trusted: tuple[str, ...] = tuple(settings.get("trusted", ()))
     return GrantSettings(client_secret=secret, scopes=scopes, trusted=trusted, **named)
@@ -204,12 +218,33 @@ def _caller(one: ServerConfig, settings: Mapping[str, Any]) -> GrantSettings:
 
 def _exchange(one: ServerConfig, settings: Mapping[str, Any]) -> ExchangeSettings:
     _check_authorization(one)
+    endpoint, secret = _endpoint(settings), secret_of(settings)
+    scopes: tuple[str, ...] = tuple(settings.get("scopes", ()))
+    return ExchangeSettings(endpoint, settings["client_id"], secret, settings.get("audience"), scopes)
+
+
+def _enterprise(one: ServerConfig, settings: Mapping[str, Any]) -> EnterpriseSettings:
+    _check_authorization(one)
+    client: Mapping[str, Any] = settings["client"]
+    more = {name: settings[name] for name in ("subject_token",) if name in settings}
+    lists = {name: tuple(settings[name]) for name in ("scopes", "trusted") if name in settings}
+    return EnterpriseSettings(
+        _endpoint(settings),
+        settings["client_id"],
+        secret_of(settings),
+        client["issuer"],
+        client["client_id"],
+        _secret_or_none(client),
+        **more,
+        **lists,
+    )
+
+
+def _endpoint(settings: Mapping[str, Any]) -> str:
     endpoint: str = settings["token_endpoint"]
     if not endpoint.lower().startswith("https://") and not is_loopback_url(endpoint):
         raise _Misfit(Worded(REASON_ENDPOINT_NOT_HTTPS, {}))
-    scopes: tuple[str, ...] = tuple(settings.get("scopes", ()))
-    secret = secret_of(settings)
-    return ExchangeSettings(endpoint, settings["client_id"], secret, settings.get("audience"), scopes)
+    return endpoint
 
 
 def _check_authorization(one: ServerConfig) -> None:
@@ -233,6 +268,11 @@ def secret_of(settings: Mapping[str, Any]) -> str:
     if not secret:
         raise SecretAbsent(Worded(REASON_SECRET_ABSENT, {"source": source}))
     return secret
+
+
+def _secret_or_none(settings: Mapping[str, Any]) -> str | None:
+    """Return the secret that a table names, if it names one."""
+    return secret_of(settings) if any(name in settings for name in _SOURCES) else None
 
 
 def _of_file(name: str) -> str:

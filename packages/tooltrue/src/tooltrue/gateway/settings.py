@@ -16,9 +16,10 @@ from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.caller_grants import CallerGrants
 from tooltrue.gateway.callers import ConnectionBounds
+from tooltrue.gateway.enterprise_exchange import EnterpriseExchange
 from tooltrue.gateway.held_operations import MOST_HELD
-from tooltrue.gateway.server_auth import SecretAbsent, auth_of, exchange_of, grants_of, secret_of
-from tooltrue.gateway.token_exchange import TokenExchange
+from tooltrue.gateway.server_auth import SecretAbsent, auth_of, enterprise_of, exchange_of, grants_of, secret_of
+from tooltrue.gateway.token_exchange import CallerExchange, TokenExchange
 from tooltrue.gateway.upstream_traffic import UpstreamLimits
 from tooltrue.gateway.wording import (
     GATEWAY_AUTH_INVALID,
@@ -140,15 +141,20 @@ def _check_grants(label: str, operator: OperatorConfig) -> None:
     raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, place=place, server=label, problem=lacks)
 
 
-def exchanges_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, TokenExchange]:
-    """Return the token exchange of each server that has one. Raises ``ConfigurationError``, also for a server with one
-    session for all callers."""
+def exchanges_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, CallerExchange]:
+    """Return the exchange of callers' tokens for each server that has one: by the token endpoint, or by the enterprise
+    extension. Raises ``ConfigurationError``, also for a server with one session for all callers."""
     if operator is None:
         return {}
-    settings = {one.label: exchange_of(one, operator) for one in config.servers}
-    for label in (label for label, one in settings.items() if one is not None):
-        _check_own(label, operator, "exchange")
-    return {label: TokenExchange(one) for label, one in settings.items() if one is not None}
+    exchanges: dict[str, CallerExchange] = {}
+    for one in config.servers:
+        if (settings := exchange_of(one, operator)) is not None:
+            _check_own(one.label, operator, "exchange")
+            exchanges[one.label] = TokenExchange(settings)
+        if (settings := enterprise_of(one, operator)) is not None:
+            _check_own(one.label, operator, "enterprise")
+            exchanges[one.label] = EnterpriseExchange(settings)
+    return exchanges
 
 
 def _check_own(label: str, operator: OperatorConfig, method: str) -> None:

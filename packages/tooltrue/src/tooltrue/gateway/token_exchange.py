@@ -1,6 +1,7 @@
 """Token exchange (RFC 8693): the token of a caller becomes one for a server, at the operator's token endpoint.
 
 The caller's token, the subject token, is sent to that endpoint and nowhere else, and it is kept in memory alone.
+``gateway/enterprise_exchange.py`` has the form of it that an enterprise manages.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from tooltrue.errors import AuthorizationFailed, ConfigurationError, fact_of
 from tooltrue.gateway.wording import EXCHANGE_WITHOUT_TOKEN
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import RequestContext
-from tooltrue.transport.carrier import Refusal
+from tooltrue.transport.carrier import Authorizer, Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
 
-__all__ = ["ExchangeSettings", "TokenExchange"]
+__all__ = ["CallerExchange", "ExchangeSettings", "TokenExchange"]
 
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS_TOKEN: Final = "urn:ietf:params:oauth:token-type:access_token"
@@ -45,17 +46,19 @@ class ExchangeSettings(Value, frozen=True):
         return f"ExchangeSettings({self.client_id!r} at {self.token_endpoint!r}, …)"
 
 
-class TokenExchange:
-    """The tokens of callers at one server."""
+class CallerExchange:
+    """Makes credentials at one server of the tokens by which callers are known at the gateway."""
 
-    def __init__(self, settings: ExchangeSettings, *, clock: Callable[[], float] = time.time) -> None:
-        self._settings = settings
-        self._clock = clock
+    def __init__(self) -> None:
         self._subjects: OrderedDict[str, str] = OrderedDict()
-        endpoint = settings.token_endpoint
-        described = IssuerMetadata(issuer=endpoint, token_endpoint=endpoint)
-        client = Registered(issuer=endpoint, client_id=settings.client_id, client_secret=settings.client_secret)
-        self._endpoint = TokenEndpoint(described, client, Fetcher([endpoint]), clock)
+
+    def auth(self, caller: str) -> ExchangeAuth:
+        """The ``Auth`` of one caller."""
+        return ExchangeAuth(self, caller)
+
+    def authorizer(self, caller: str, url: str) -> Authorizer:
+        """The credentials of a caller for the server at ``url``."""
+        raise NotImplementedError
 
     def note(self, context: RequestContext) -> None:
         """Remember the token of a caller, with which its next tokens are made. Only a token of an issuer is one: a key
@@ -69,9 +72,28 @@ class TokenExchange:
         while len(self._subjects) > _MOST_SUBJECTS:
             self._subjects.popitem(last=False)
 
-    def auth(self, caller: str) -> ExchangeAuth:
-        """The ``Auth`` of one caller."""
-        return ExchangeAuth(self, caller)
+    def subject(self, caller: str, url: str) -> str:
+        """The newest token of a caller. Raises ``AuthorizationFailed`` if it has none."""
+        token = self._subjects.get(caller)
+        if token is None:
+            raise AuthorizationFailed.of(EXCHANGE_WITHOUT_TOKEN, url=url)
+        return token
+
+
+class TokenExchange(CallerExchange):
+    """The tokens of callers at one server."""
+
+    def __init__(self, settings: ExchangeSettings, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._settings = settings
+        self._clock = clock
+        endpoint = settings.token_endpoint
+        described = IssuerMetadata(issuer=endpoint, token_endpoint=endpoint)
+        client = Registered(issuer=endpoint, client_id=settings.client_id, client_secret=settings.client_secret)
+        self._endpoint = TokenEndpoint(described, client, Fetcher([endpoint]), clock)
+
+    def authorizer(self, caller: str, url: str) -> Authorizer:
+        return ExchangeAuthorizer(self, caller, url)
 
     def is_due(self, tokens: Tokens, since: float) -> bool:
         ends = since + _BRIEF_SECONDS if tokens.expires_at is None else tokens.expires_at - _EARLY_SECONDS
@@ -79,12 +101,6 @@ class TokenExchange:
 
     def now(self) -> float:
         return self._clock()
-
-    def subject(self, caller: str, url: str) -> str:
-        token = self._subjects.get(caller)
-        if token is None:
-            raise AuthorizationFailed.of(EXCHANGE_WITHOUT_TOKEN, url=url)
-        return token
 
     async def exchanged(self, subject: str, url: str) -> Tokens:
         """Exchange a token for one for the server at ``url``. Raises ``AuthorizationFailed``."""
@@ -104,14 +120,14 @@ class TokenExchange:
 
 
 class ExchangeAuth:
-    def __init__(self, exchange: TokenExchange, caller: str) -> None:
+    def __init__(self, exchange: CallerExchange, caller: str) -> None:
         self._exchange = exchange
         self._caller = caller
 
-    def for_server(self, url: str) -> ExchangeAuthorizer:
+    def for_server(self, url: str) -> Authorizer:
         if not url.lower().startswith("https://") and not is_loopback_url(url):
             raise ConfigurationError.of(TOKEN_OVER_PLAIN_HTTP, url=url)
-        return ExchangeAuthorizer(self._exchange, self._caller, url)
+        return self._exchange.authorizer(self._caller, url)
 
 
 class ExchangeAuthorizer:

@@ -43,5 +43,17 @@ SERVER_AUTH: Final = _closed(
             "token_endpoint",
             "client_id",
         ),
+        "enterprise": _closed(
+            {
+                **dict.fromkeys(("token_endpoint", "client_id"), _TEXT),
+                **dict.fromkeys(("scopes", "trusted"), _TEXTS),
+                "subject_token": {"enum": ["access_token", "id_token"]},
+                "client": _closed({"client_id": _TEXT, "issuer": _TEXT, **_SECRET}, "client_id", "issuer"),
+                **_SECRET,
+            },
+            "token_endpoint",
+            "client_id",
+            "client",
+        ),
     }
 )

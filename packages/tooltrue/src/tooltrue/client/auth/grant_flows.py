@@ -13,7 +13,7 @@ import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from tooltrue.client.auth.metadata import IssuerMetadata
@@ -52,6 +52,7 @@ __all__ = [
     "ByItself",
     "ByVoucher",
     "GrantFlow",
+    "IdentityKind",
     "OpenBrowser",
     "TokenRequest",
     "authorization_url",
@@ -65,6 +66,9 @@ OpenBrowser: TypeAlias = Callable[[str], "object | Awaitable[object]"]
 
 Assertion: TypeAlias = Callable[[str], "str | Awaitable[str]"]
 """Returns a signed token for the given issuer that vouches for an identity."""
+
+IdentityKind: TypeAlias = Literal["id_token", "access_token"]
+"""The type of a token that is exchanged for the word of an identity provider (RFC 8693, section 3)."""
 
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -342,11 +346,13 @@ class ByVoucher(_Unattended):
 @dataclass(frozen=True, slots=True)
 class ByExchange(_Unattended):
     """The identity provider of an enterprise, where the person is signed in already, vouches to other issuers
-    (``io.modelcontextprotocol/enterprise-managed-authorization``). ``provider`` is its token endpoint.
+    (``io.modelcontextprotocol/enterprise-managed-authorization``). ``provider`` is its token endpoint, and ``kind`` the
+    type of the token that ``identity`` returns.
     """
 
     provider: TokenEndpoint
     identity: Assertion
+    kind: IdentityKind = "id_token"
 
     async def tokens(self, request: TokenRequest) -> Tokens:
         endpoint = request.endpoint(await self.agreed(request.issuer))
@@ -360,7 +366,7 @@ class ByExchange(_Unattended):
             "audience": request.issuer.issuer,
             "resource": request.resource,
             "subject_token": await _assertion_of(self.identity, self.provider.issuer.issuer),
-            "subject_token_type": f"{_TYPE}id_token",
+            "subject_token_type": f"{_TYPE}{self.kind}",
             **({"scope": " ".join(request.scopes)} if request.scopes else {}),
         }
         answer = await self.provider.ask(form)
