@@ -185,6 +185,32 @@ def test_a_grant_is_of_one_caller(gateway: str) -> None:
     assert (result.is_error, len(pages)) == (True, 1)
 
 
+def test_a_caller_whose_grant_is_too_small_is_asked_once_and_waited_for(gateway: str) -> None:
+    browser = Browser("ada", gateway)
+    calling(gateway, "ada", browser.connect)
+    pages: list[str] = []
+
+    async def run() -> Any:
+        asked = asyncio.Event()
+
+        async def later(question: Elicitation) -> bool:
+            assert question.url is not None
+            pages.append(question.url)
+            asked.set()
+            return True
+
+        limits = QuestionLimits(per_minute=100)
+        async with Client(gateway, headers={USER: "ada"}, elicit=later, questions=limits) as client:
+            waiting = asyncio.create_task(client.call_tool("up_save"))
+            await asyncio.wait_for(asked.wait(), LIMIT)
+            assert not (await client.call_tool("up_who")).is_error  # the grant that there is goes on
+            await asyncio.to_thread(browser.connect, pages[0])
+            return await waiting
+
+    assert asyncio.run(run()).text == "saved"
+    assert len(pages) == 1
+
+
 @pytest.mark.parametrize("more", ["[servers.up]\nat_once = 1\n", "[views.docs]\ndefault = true\n"])
 def test_a_caller_that_is_slow_to_consent_delays_no_other(mounts: Mounts, issuer: Issuing, more: str) -> None:
     registering(issuer).changes["token_endpoint_auth_methods_supported"] = ["none", "client_secret_basic"]

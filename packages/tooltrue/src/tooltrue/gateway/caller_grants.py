@@ -7,6 +7,7 @@ answer waits until the grant is there. The token by which a caller is known at t
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +68,7 @@ class GrantSettings(Value, frozen=True):
 
 class GrantRequest(Value, frozen=True):
     """A caller is asked to consent that the gateway acts for it at ``server``. ``word`` is in the form of the page, so
-    that no other page can send it."""
+    that no other page can send it, and ``before`` is the digest of the grant that does not suffice."""
 
     caller: str
     server: str
@@ -77,6 +78,7 @@ class GrantRequest(Value, frozen=True):
     scopes: tuple[str, ...]
     peer: str | None
     word: str
+    before: str
 
     def __repr__(self) -> str:
         return f"GrantRequest({self.caller!r} at {self.server!r}, …)"
@@ -149,7 +151,11 @@ class CallerAuthorizer:
         return None  # the store is read first
 
     async def challenged(self, refusal: Refusal) -> bool:
-        return await self._inner.challenged(refusal)
+        try:
+            return await self._inner.challenged(refusal)
+        except GrantRequired:
+            self._inner = self._make()  # this one would not ask for the same scopes again
+            raise
 
 
 class CallerGrants:
@@ -252,6 +258,7 @@ class CallerGrants:
             request.scopes,
             request.peer,
             secrets.token_urlsafe(32),
+            _digest(await self.tokens(context.principal.id, server, request.url)),
         )
         await self.store.write((REQUEST, name), encode(pending).decode(), REQUEST_SECONDS)
         facts: dict[str, Any] = {"server": server, "page": f"{self.base}{PAGE}?request={name}"}
@@ -284,7 +291,7 @@ class CallerGrants:
         self._waiting.add(changed)
         try:
             async with asyncio.timeout(seconds):
-                while await self.tokens(pending.caller, server, pending.url) is None:
+                while _digest(await self.tokens(pending.caller, server, pending.url)) == pending.before:
                     await changed.wait()
                     changed.clear()
         except TimeoutError:
@@ -295,3 +302,7 @@ class CallerGrants:
     def _wake(self) -> None:
         for changed in self._waiting:
             changed.set()
+
+
+def _digest(tokens: str | None) -> str:
+    return hashlib.sha256((tokens or "").encode()).hexdigest()
