@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from support.issuing.calling import RESOURCE, oauth
-from support.issuing.server import Issuing
+from support.issuing.server import Issuing, parts
 from support.issuing.visiting import serving
 from support.wire.mounting import Mounts
 from tooltrue import ApiKeys, Client, ConfigurationError
@@ -37,13 +37,16 @@ class TokenEndpoint:
         self.forms: list[dict[str, str]] = []
         self.logins: list[str] = []
         self.status = 200
+        self.refused: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         message = await receive()
         form = dict(parse_qsl(message["body"].decode()))
         self.forms.append(form)
         self.logins.append(dict(scope["headers"]).get(b"authorization", b"").decode())
-        token = self._issuer.signed(aud=form["resource"], sub=f"ada-{len(self.forms)}")
+        is_refused = parts(form["subject_token"])[1]["sub"] in self.refused
+        audience = "https://other.example/mcp" if is_refused else form["resource"]
+        token = self._issuer.signed(aud=audience, sub=f"ada-{len(self.forms)}")
         answer = {"access_token": token, "token_type": "Bearer", "expires_in": 600}
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -129,7 +132,15 @@ def test_a_key_of_the_gateway_is_exchanged_for_nothing(mounts: Mounts, issuer: I
 def test_an_endpoint_that_refuses_is_the_end_of_the_call(mounts: Mounts, issuer: Issuing) -> None:
     endpoint = TokenEndpoint(issuer)
     endpoint.status = 400
-    assert all(result.is_error for result in values(mounts, issuer, endpoint, [issuer.for_ada(RESOURCE)]))
+    results = values(mounts, issuer, endpoint, [issuer.for_ada(RESOURCE)])
+    assert all("[TT9365]" in result.text for result in results)
+
+
+def test_a_server_that_refuses_the_token_of_a_caller_is_there_for_others(mounts: Mounts, issuer: Issuing) -> None:
+    endpoint = TokenEndpoint(issuer)
+    endpoint.refused = {"ada"}
+    results = values(mounts, issuer, endpoint, [issuer.signed(aud=RESOURCE, sub=name) for name in ("ada", "bob")])
+    assert ["[TT9365]" in result.text for result in results] == [True, True, False, False]
 
 
 TABLE = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Set
+from collections.abc import Awaitable, Callable, Generator, Mapping, Set
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import CoroutineType
@@ -14,7 +14,15 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import InputRequested, RelayedRequest
-from tooltrue.errors import InvalidAnswer, InvalidParams, MissingCapability, RpcError, fact_of
+from tooltrue.errors import (
+    AuthorizationFailed,
+    InvalidAnswer,
+    InvalidParams,
+    MissingCapability,
+    RpcError,
+    ToolError,
+    fact_of,
+)
 from tooltrue.gateway.caller_grants import ASKED, CallerGrants, GrantRequired
 from tooltrue.gateway.callers import CallerConnection, CallerConnections, ConnectionBounds
 from tooltrue.gateway.error_members import original_of
@@ -24,6 +32,7 @@ from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
+from tooltrue.gateway.wording import CALLER_NOT_AUTHORIZED
 from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection, Updated
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
@@ -143,7 +152,8 @@ class CallerRelay:
             async with self._connection(client, get.context) as connection:
                 return await _client_of(connection).complete(entry, get.argument, get.value, get.arguments)
 
-        return await self._limited(client, get.context, work)
+        with self._refusing():
+            return await self._limited(client, get.context, work)
 
     async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
         caller = request.context.principal.id
@@ -158,7 +168,8 @@ class CallerRelay:
                     with contextlib.suppress(RpcError):
                         await one.unsubscribe(uri)
 
-        await self._limited(client, request.context, work)
+        with self._refusing():
+            await self._limited(client, request.context, work)
 
     def _limited(
         self,
@@ -196,19 +207,33 @@ class CallerRelay:
             return self._round(client, context, method, send)
 
         limited = self._limited(client, context, work)
-        return limited if self._grants is None else self._with_consent(self._grants, context, limited)
+        return self._as_caller(context, limited) if self._is_of_callers else limited
 
-    async def _with_consent(
-        self, grants: CallerGrants, context: RequestContext, limited: CoroutineType[Any, Any, T | InputRequiredResult]
+    async def _as_caller(
+        self, context: RequestContext, limited: CoroutineType[Any, Any, T | InputRequiredResult]
     ) -> T | InputRequiredResult:
-        """Run the round after the consent for which its caller was asked; that wait takes no slot of the server."""
+        """Run the round with credentials of its caller, after the consent for which the caller was asked. That wait
+        takes no slot of the server."""
         with contextlib.closing(limited):
-            if grants.is_asked(context):
-                await grants.answered(context, self.label, _CONSENT_SECONDS)
-            try:
-                return await limited
-            except GrantRequired as error:
-                return await grants.ask(context, self.label, error.request)
+            if self._grants is not None and self._grants.is_asked(context):
+                await self._grants.answered(context, self.label, _CONSENT_SECONDS)
+            with self._refusing():
+                try:
+                    return await limited
+                except GrantRequired as error:
+                    if self._grants is None:
+                        raise
+                    return await self._grants.ask(context, self.label, error.request)
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Generator[None]:
+        """Have the credentials of a caller be its own matter: they say nothing about the server."""
+        try:
+            yield
+        except AuthorizationFailed as error:
+            if not self._is_of_callers:
+                raise
+            raise ToolError.of(CALLER_NOT_AUTHORIZED, server=self.label, problem=fact_of(error)) from None
 
     def _round(
         self,

@@ -15,7 +15,7 @@ from typing import Final
 from tooltrue.client.auth.metadata import IssuerMetadata, canonical, is_loopback_url
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
 from tooltrue.client.auth.tokens import Registered, Tokens, Unusable
-from tooltrue.client.wording import AUTHORIZATION_SERVER_ERROR, TOKEN_OVER_PLAIN_HTTP
+from tooltrue.client.wording import AUTHORIZATION_SERVER_ERROR, FRESH_TOKEN_REJECTED, TOKEN_OVER_PLAIN_HTTP
 from tooltrue.errors import AuthorizationFailed, ConfigurationError, fact_of
 from tooltrue.gateway.wording import EXCHANGE_WITHOUT_TOKEN
 from tooltrue.protocol.types import Value
@@ -156,7 +156,7 @@ class ExchangeAuthorizer:
 
     async def challenged(self, refusal: Refusal) -> bool:
         if refusal.status != 401 or refusal.attempt:
-            return False
+            raise AuthorizationFailed.of(FRESH_TOKEN_REJECTED, url=self._url)
         if self._tokens is not None and refusal.sent.get("authorization") == f"Bearer {self._tokens.access}":
             self._tokens = None
         return True

@@ -265,3 +265,8 @@ REASON_ENDPOINT_NOT_HTTPS: Final = message(
     "token_endpoint is no https URL, and not on this machine",
     "token_endpoint 既不是 https URL，也不在本机",
 )
+CALLER_NOT_AUTHORIZED: Final = message(
+    "TT9365",
+    "The server {server} was not called, because it does not admit this caller: {problem}",
+    "未调用服务器 {server}，因为它不接纳此调用者：{problem}",
+)
