@@ -122,6 +122,14 @@ def test_two_callers_have_a_token_each(mounts: Mounts, issuer: Issuing) -> None:
     assert [result.value[0][-5:] for result in results[::2]] == ["ada-1", "ada-2", "ada-1"]
 
 
+def test_two_clients_of_a_caller_have_a_token_each(mounts: Mounts, issuer: Issuing) -> None:
+    endpoint = TokenEndpoint(issuer)
+    chat, editor = (issuer.signed(aud=RESOURCE, client_id=name) for name in ("chat", "editor"))
+    results = values(mounts, issuer, endpoint, [chat, editor, chat])
+    assert [result.value[0][-5:] for result in results[::2]] == ["ada-1", "ada-2", "ada-1"]
+    assert [form["subject_token"] for form in endpoint.forms] == [chat, editor]
+
+
 def test_a_key_of_the_gateway_is_exchanged_for_nothing(mounts: Mounts, issuer: Issuing) -> None:
     endpoint = TokenEndpoint(issuer)
     results = values(mounts, issuer, endpoint, [KEY])

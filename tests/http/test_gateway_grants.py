@@ -12,14 +12,14 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from click.testing import CliRunner
 
+from support.granting import USER, Browser, operators_file
 from support.issuing.server import Issuing
 from support.issuing.visiting import registering, serving
 from support.wire.mounting import Mounts
-from tooltrue import Client, ConfigurationError, QuestionLimits, TrustedProxy
+from tooltrue import Client, ConfigurationError, Principal, QuestionLimits, TrustedProxy
 from tooltrue.cli.main import cli
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import HostConfig, ServerConfig
@@ -29,9 +29,9 @@ from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
+from tooltrue.transport.carrier import Carrier
 
-USER = "x-forwarded-user"
-_PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": LIMIT}
+CLIENT = "x-client"
 REVISIONS = ("2026-07-28", "2025-11-25")
 PATIENCE = {"patience": Patience(ready=LIMIT)}
 
@@ -42,28 +42,17 @@ def secrets_of_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OWN_SECRET", "secret")
 
 
-def operators_file(base: str, issuer: str, store: str) -> str:
-    return f"""
-[gateway]
-url = "{base}"
-grants = "{store}"
-grant_key = {{ secret_env = "GRANT_KEY" }}
-
-[servers.up.auth.client]
-client_id = "agent"
-issuer = "{issuer}"
-secret_env = "OWN_SECRET"
-
-[servers.up.auth.caller]
-scopes = ["read"]
-"""
+def caller_of(carrier: Carrier) -> Principal:
+    """The caller that a proxy names, and its client, which a browser has not."""
+    headers = carrier.headers or {}
+    return Principal(f"user:{headers[USER]}", client=headers.get(CLIENT, ""))
 
 
 @contextlib.contextmanager
 def gateway_before(
-    mounts: Mounts, issuer: Issuing, upstream: str, store: str = "memory:", more: str = ""
+    mounts: Mounts, issuer: Issuing, upstream: str, store: str = "memory:", more: str = "", authenticate: Any = None
 ) -> Generator[str]:
-    """The URL of a gateway whose callers are known by a proxy."""
+    """The URL of a gateway whose callers are known by a proxy, unless ``authenticate`` knows them."""
 
     def make(url: str) -> Any:
         text = operators_file(url.removesuffix("/mcp"), issuer.url, store) + more
@@ -73,45 +62,12 @@ def gateway_before(
             operator=read_operator_config("tooltrue.toml", text),
             confirm=Confirm.never(),
             host_settings=PATIENCE,
-            authenticate=TrustedProxy(["127.0.0.1"], user_header=USER),
+            authenticate=authenticate or TrustedProxy(["127.0.0.1"], user_header=USER),
         )
         return gateway.http_app()
 
     with mounts.mounted_at(make) as url:
         yield url
-
-
-class Browser:
-    """A browser whose user the proxy knows as ``user``. It sends no header of the proxy to other sites."""
-
-    def __init__(self, user: str, gateway: str) -> None:
-        self.user = user
-        self._gateway = gateway.removesuffix("/mcp")
-
-    def get(self, url: str) -> httpx2.Response:
-        headers = {USER: self.user} if url.startswith(self._gateway) else {}
-        return httpx2.get(url, headers=headers, **_PLAINLY)
-
-    def post(self, page: str, form: dict[str, str]) -> httpx2.Response:
-        return httpx2.post(page.partition("?")[0], data=form, headers={USER: self.user}, **_PLAINLY)
-
-    def form(self, page: str, answer: str = "connect") -> dict[str, str]:
-        text = self.get(page).text
-        fields = dict(re.findall(r"name=(\w+) value='([^']*)'", text))
-        return {name: html.unescape(value) for name, value in fields.items()} | {"answer": answer}
-
-    def consent(self, page: str) -> str:
-        """Consent, and return the URL at the issuer."""
-        answer = self.post(page, self.form(page))
-        assert answer.status_code == 303, answer.text
-        return answer.headers["location"]
-
-    def back(self, page: str) -> str:
-        """Consent and sign in, and return the URL by which the browser comes back."""
-        return self.get(self.consent(page)).headers["location"]
-
-    def connect(self, page: str) -> httpx2.Response:
-        return self.get(self.back(page))
 
 
 def calling(
@@ -121,6 +77,7 @@ def calling(
     *,
     revision: str = REVISIONS[0],
     tool: str = "up_who",
+    client: str = "",
 ) -> tuple[Any, list[str]]:
     """The result of a call, and the pages that the user has been asked to open."""
     pages: list[str] = []
@@ -132,8 +89,9 @@ def calling(
 
     async def run() -> Any:
         settings: dict[str, Any] = {"elicit": elicit, "questions": QuestionLimits(per_minute=100)}
-        async with Client(url, headers={USER: user}, revision=revision, **settings) as client:
-            return await client.call_tool(tool)
+        headers = {USER: user} | ({CLIENT: client} if client else {})
+        async with Client(url, headers=headers, revision=revision, **settings) as caller:
+            return await caller.call_tool(tool)
 
     return asyncio.run(run()), pages
 
@@ -233,6 +191,104 @@ def test_a_caller_that_is_slow_to_consent_delays_no_other(mounts: Mounts, issuer
     with serving(mounts, issuer) as upstream, gateway_before(mounts, issuer, upstream, more=more) as url:
         results = asyncio.run(run(url))
     assert [result.is_error for result in results] == [False, False]
+
+
+# --- clients of one caller --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clients(mounts: Mounts, issuer: Issuing) -> Iterator[str]:
+    """The URL of a gateway that knows the clients of its callers."""
+    registering(issuer).changes["token_endpoint_auth_methods_supported"] = ["none", "client_secret_basic"]
+    with (
+        serving(mounts, issuer) as upstream,
+        gateway_before(mounts, issuer, upstream, authenticate=caller_of) as url,
+    ):
+        yield url
+
+
+def approving(browser: Browser) -> Callable[[str], Any]:
+    """Consent on the page, which needs no sign-in."""
+
+    def visit(page: str) -> None:
+        answer = browser.post(page, browser.form(page))
+        assert answer.status_code == 200, answer.text
+        assert "up is connected" in answer.text
+
+    return visit
+
+
+@pytest.mark.requirement("SEC-04")
+@pytest.mark.attack("B41")
+@pytest.mark.parametrize("other", ["editor", "", "Chat", "chat ", "https://chat.example/client.json"])
+def test_b41_a_grant_that_one_client_got_serves_no_other(clients: str, issuer: Issuing, other: str) -> None:
+    connected, _ = calling(clients, "ada", Browser("ada", clients).connect, client="chat")
+    assert not connected.is_error
+    refused, pages = calling(clients, "ada", lambda page: False, client=other)
+    assert (refused.is_error, len(pages)) == (True, 1)
+    shown = Browser("ada", clients).get(pages[0]).text
+    assert html.escape(other) in shown
+    assert len(issuer.sent("/authorize")) == 1
+
+
+@pytest.mark.twin("B41")
+def test_b41_twin_a_caller_consents_to_each_client_and_signs_in_once(clients: str, issuer: Issuing) -> None:
+    browser = Browser("ada", clients)
+    calling(clients, "ada", browser.connect, client="chat")
+    result, pages = calling(clients, "ada", approving(browser), client="editor")
+    assert (result.value, len(pages)) == ([f"{issuer.url}#ada", "read"], 1)
+    assert len(issuer.sent("/authorize")) == 1
+    for client in ("chat", "editor"):
+        again, pages = calling(clients, "ada", None, client=client)
+        assert (again.text, pages) == (result.text, [])
+
+
+@pytest.mark.attack("B41")
+def test_b41_no_other_caller_consents_to_a_client(clients: str) -> None:
+    calling(clients, "ada", Browser("ada", clients).connect, client="chat")
+    _, [page] = calling(clients, "ada", lambda page: False, client="editor")
+    ada, eve = Browser("ada", clients), Browser("eve", clients)
+    assert eve.post(page, ada.form(page)).status_code == 404
+    assert ada.post(page, {**ada.form(page), "word": "other"}).status_code == 403
+    refused, _ = calling(clients, "ada", lambda page: False, client="editor")
+    assert refused.is_error
+
+
+@pytest.mark.attack("B41")
+def test_b41_rights_that_were_not_shown_are_not_consented_to(clients: str, issuer: Issuing) -> None:
+    browser = Browser("ada", clients)
+    calling(clients, "ada", browser.connect, client="chat")
+    _, [page] = calling(clients, "ada", lambda page: False, client="editor")
+    form = browser.form(page)
+    saved, _ = calling(clients, "ada", browser.connect, client="chat", tool="up_save")  # meanwhile it gains a right
+    assert saved.text == "saved"
+    again = browser.post(page, form)
+    assert "read write" in again.text
+    refused, _ = calling(clients, "ada", lambda page: False, client="editor")
+    assert refused.is_error
+    approving(browser)(page)
+    result, pages = calling(clients, "ada", None, client="editor", tool="up_save")
+    assert (result.text, pages) == ("saved", [])
+
+
+def test_a_client_that_needs_more_rights_than_another_got_signs_in(clients: str, issuer: Issuing) -> None:
+    browser = Browser("ada", clients)
+    calling(clients, "ada", browser.connect, client="chat")
+    calling(clients, "ada", approving(browser), client="editor")
+    saved, pages = calling(clients, "ada", browser.connect, client="editor", tool="up_save")
+    assert (saved.text, len(pages)) == ("saved", 1)
+    refused, pages = calling(clients, "ada", lambda page: False, client="chat")  # its consent was for less
+    assert (refused.is_error, len(pages)) == (True, 1)
+
+
+def test_a_client_may_be_refused_on_the_page(clients: str) -> None:
+    browser = Browser("ada", clients)
+    calling(clients, "ada", browser.connect, client="chat")
+    _, [page] = calling(clients, "ada", lambda page: False, client="editor")
+    assert browser.post(page, browser.form(page, "refuse")).status_code == 200
+    assert browser.post(page, browser.form(page)).status_code == 404
+    refused, _ = calling(clients, "ada", lambda page: False, client="editor")
+    assert refused.is_error
 
 
 # --- a confused deputy ------------------------------------------------------------------------------------------------
@@ -336,7 +392,7 @@ def test_a_grant_is_listed_without_its_tokens_and_revoked_at_once(
         kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert refresh.encode() not in kept
         listed = CliRunner().invoke(cli, ["grants", "--config", str(config), "list"])
-        assert re.search(r"user:ada +up ", listed.output)
+        assert re.search(r"user:ada +up .*\(without a name\)$", listed.output, re.MULTILINE)
         assert refresh not in listed.output
         revoked = CliRunner().invoke(cli, ["grants", "--config", str(config), "revoke", "user:ada", "up"])
         assert (revoked.exit_code, issuer.refresh) == (0, {})
@@ -344,6 +400,33 @@ def test_a_grant_is_listed_without_its_tokens_and_revoked_at_once(
         assert (result.is_error, len(pages)) == (True, 1)
         unknown = CliRunner().invoke(cli, ["grants", "--config", str(config), "revoke", "user:ada", "up"])
         assert unknown.exit_code == 2
+
+
+def test_the_consent_to_one_client_is_revoked_alone(mounts: Mounts, issuer: Issuing, tmp_path: Path) -> None:
+    registering(issuer).changes |= {
+        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+        "revocation_endpoint": f"{issuer.url}/revoke",
+    }
+    store, config = sqlite_url(tmp_path / "grants.db"), tmp_path / "tooltrue.toml"
+
+    def revoke(client: str) -> int:
+        words = ["grants", "--config", str(config), "revoke", "user:ada", "up", "--client", client]
+        return CliRunner().invoke(cli, words).exit_code
+
+    with (
+        serving(mounts, issuer) as upstream,
+        gateway_before(mounts, issuer, upstream, store, authenticate=caller_of) as url,
+    ):
+        config.write_text(operators_file(url.removesuffix("/mcp"), issuer.url, store))
+        browser = Browser("ada", url)
+        calling(url, "ada", browser.connect, client="chat")
+        calling(url, "ada", approving(browser), client="editor")
+        assert [revoke("chat"), revoke("chat")] == [0, 2]
+        refused, pages = calling(url, "ada", lambda page: False, client="chat")
+        assert (refused.is_error, len(pages)) == (True, 1)
+        assert not calling(url, "ada", None, client="editor")[0].is_error
+        assert len(issuer.refresh) == 1
+        assert (revoke("editor"), issuer.refresh) == (0, {})  # the last one ends the grant
 
 
 # --- a mistake is found before anything starts ------------------------------------------------------------------------

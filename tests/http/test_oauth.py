@@ -14,7 +14,7 @@ from support.issuing.calling import RESOURCE, call, called, guarded, oauth, who
 from support.issuing.server import Issuing
 from support.wire.mounting import Mounts
 from support.wire.raw_http import Answer, Endpoint, Headers, in_session
-from tooltrue import ConfigurationError, Introspection, OAuth
+from tooltrue import ConfigurationError, Context, Introspection, OAuth, Server
 
 METADATA = "https://tools.example/.well-known/oauth-protected-resource/mcp"
 ASKS = Introspection("tools", "secret")
@@ -280,6 +280,32 @@ def test_a_client_that_has_no_subject_is_never_taken_for_a_person(mounts: Mounts
     issuer.tokens[token].claims["client_id"] = "ada"
     answer = call(mounts, guarded(oauth(issuer, introspection=ASKS)), token)
     assert who(answer) == [f"{issuer.url}?client=ada", "read"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "client"),
+    [
+        ({"client_id": "chat", "azp": "other"}, "chat"),
+        ({"azp": "chat"}, "chat"),
+        ({"appid": "chat"}, "chat"),
+        ({"cid": "chat"}, "chat"),
+        ({"client_id": 7, "azp": "chat"}, "chat"),
+        ({"client_id": ["chat"]}, ""),
+        ({"client_id": ""}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_principal_has_the_client_that_its_token_names(
+    mounts: Mounts, issuer: Issuing, claims: dict[str, Any], client: str
+) -> None:
+    made = Server("clients", authenticate=oauth(issuer))
+
+    @made.tool(name="who")
+    async def client_of(context: Context) -> list[str]:
+        """Return the client of the caller."""
+        return [context.principal.client]
+
+    assert who(call(mounts, made, issuer.signed(aud=RESOURCE, **claims))) == [client]
 
 
 def test_callers_are_rejected_while_introspection_at_the_issuer_fails(mounts: Mounts, issuer: Issuing) -> None:

@@ -17,6 +17,7 @@ from tooltrue.cli.wording import COMMAND_GRANT_UNKNOWN, COMMAND_WITHOUT_GRANTS
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.caller_grants import CallerGrants
+from tooltrue.gateway.grant_store import CallerGrant
 from tooltrue.gateway.settings import caller_grants_of
 from tooltrue.policy.config import read_operator_config
 
@@ -37,32 +38,41 @@ def command(context: click.Context, config: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def list_(config: str | None, as_json: bool) -> None:
-    """List who has connected which server, and since when."""
+    """List who has connected which server, since when, and the clients whose calls may use it."""
     grants = _at(config, lambda grants: grants.store.all())
     if as_json:
         show_json(grants)
     elif not grants:
         tell("No caller has connected a server.")
     else:
-        rows = ((one.caller, one.server, f"{datetime.fromtimestamp(one.since):%Y-%m-%d %H:%M}") for one in grants)
-        show_rows([("caller", "server", "since"), *rows])
+        show_rows([("caller", "server", "since", "clients"), *map(_row, grants)])
+
+
+def _row(grant: CallerGrant) -> tuple[str, ...]:
+    clients = ", ".join(client or "(without a name)" for client in grant.clients)
+    return grant.caller, grant.server, f"{datetime.fromtimestamp(grant.since):%Y-%m-%d %H:%M}", clients
 
 
 @command.command("revoke", short_help="Revoke a grant.")
 @click.argument("caller")
 @click.argument("server")
+@click.option("--client", metavar="ID", help="End the consent to this client alone.")
 @click.pass_obj
-def revoke(config: str | None, caller: str, server: str) -> None:
+def revoke(config: str | None, caller: str, server: str, client: str | None) -> None:
     """Revoke what CALLER has granted for SERVER: its tokens are deleted, and revoked at their issuer."""
 
     async def end(grants: CallerGrants) -> None:
-        found = [one for one in await grants.store.all() if (one.caller, one.server) == (caller, server)]
-        if not found:
+        grant = next((one for one in await grants.store.all() if (one.caller, one.server) == (caller, server)), None)
+        if grant is None or (client is not None and client not in grant.clients):
             raise ConfigurationError.of(COMMAND_GRANT_UNKNOWN, caller=caller, server=server)
-        await grants.revoke(found[0])
+        if client is None or grant.clients == (client,):
+            await grants.revoke(grant)
+        else:
+            await grants.store.dismiss(caller, server, client)
 
     _at(config, end)
-    tell(f"{one_line(caller)} has to connect {one_line(server)} again.")
+    through = "" if client is None else f" for {one_line(client)}"
+    tell(f"{one_line(caller)} has to connect {one_line(server)} again{through}.")
 
 
 def _at(config: str | None, use: Callable[[CallerGrants], Awaitable[T]]) -> T:

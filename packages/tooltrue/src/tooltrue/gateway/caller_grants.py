@@ -1,7 +1,8 @@
 """The OAuth grants of callers: the gateway is the client, and each caller consents for itself.
 
 A call of a caller without a grant ends in a question with a page of the gateway (``gateway/grant_pages.py``); its
-answer waits until the grant is there. The token by which a caller is known at the gateway takes no part in it.
+answer waits until the grant is there. A grant serves calls through those clients alone that its caller has consented
+to. The token by which a caller is known at the gateway takes no part in it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from tooltrue.client.auth.authorization import Authorization, tokens_key
+from tooltrue.client.auth.credentials import Credentials
 from tooltrue.client.auth.grant_flows import TokenRequest, with_refresh
 from tooltrue.client.auth.metadata import IssuerMetadata, is_loopback_url
 from tooltrue.client.auth.registration import ClientIdentity, Registry
 from tooltrue.client.auth.tokens import Registered, Tokens, from_json, to_json
 from tooltrue.client.wording import TOKEN_OVER_PLAIN_HTTP
 from tooltrue.errors import AuthorizationFailed, ConfigurationError, ToolError
-from tooltrue.gateway.grant_store import CallerGrant, GrantStore
+from tooltrue.gateway.grant_store import CallerGrant, Consents, GrantStore
 from tooltrue.gateway.wording import (
     GRANT_DECLINED,
     GRANT_NEEDED,
@@ -67,10 +69,12 @@ class GrantSettings(Value, frozen=True):
 
 
 class GrantRequest(Value, frozen=True):
-    """A caller is asked to consent that the gateway acts for it at ``server``. ``word`` is in the form of the page, so
-    that no other page can send it, and ``before`` is the digest of the grant that does not suffice."""
+    """A caller is asked to consent that the gateway acts for it at ``server``, in calls through ``client``. ``word`` is
+    in the form of the page, so that no other page can send it, and ``before`` is the digest of the grant that does not
+    suffice."""
 
     caller: str
+    client: str
     server: str
     url: str
     issuer: IssuerMetadata
@@ -82,6 +86,13 @@ class GrantRequest(Value, frozen=True):
 
     def __repr__(self) -> str:
         return f"GrantRequest({self.caller!r} at {self.server!r}, …)"
+
+
+class EnoughGrant(Value, frozen=True):
+    """A grant that another client has been consented to for, with its scopes."""
+
+    scopes: tuple[str, ...]
+    consents: Consents
 
 
 class GrantRequired(AuthorizationFailed):
@@ -119,25 +130,27 @@ class _ByConsent:
 
 
 class CallerAuth:
-    """The ``Auth`` of one caller at one server."""
+    """The ``Auth`` of one caller at one server, through one client."""
 
-    def __init__(self, grants: CallerGrants, caller: str, server: str) -> None:
+    def __init__(self, grants: CallerGrants, caller: str, client: str, server: str) -> None:
         self._grants = grants
         self._caller = caller
+        self._client = client
         self._server = server
 
     def for_server(self, url: str) -> CallerAuthorizer:
         if not url.lower().startswith("https://") and not is_loopback_url(url):
             raise ConfigurationError.of(TOKEN_OVER_PLAIN_HTTP, url=url)
-        return CallerAuthorizer(self._grants, self._caller, self._server, url)
+        return CallerAuthorizer(self._grants, self._caller, self._client, self._server, url)
 
 
 class CallerAuthorizer:
     """Reads the tokens before each request, so that a grant that was given or revoked at any worker counts at once."""
 
-    def __init__(self, grants: CallerGrants, caller: str, server: str, url: str) -> None:
-        self._make = lambda: grants.authorization(caller, server, url)
-        self._read = lambda: grants.tokens(caller, server, url)
+    def __init__(self, grants: CallerGrants, caller: str, client: str, server: str, url: str) -> None:
+        credentials = grants.store.through(client, caller, server)
+        self._make = lambda: grants.authorization(credentials, server, url)
+        self._read = lambda: credentials.read(tokens_key(url))
         self._inner = self._make()
         self._seen: str | None = None
 
@@ -206,20 +219,19 @@ class CallerGrants:
 
     # --- tokens -------------------------------------------------------------------------------------------------------
 
-    def auth(self, caller: str, server: str) -> CallerAuth:
-        return CallerAuth(self, caller, server)
+    def auth(self, caller: str, client: str, server: str) -> CallerAuth:
+        return CallerAuth(self, caller, client, server)
 
-    async def tokens(self, caller: str, server: str, url: str) -> str | None:
-        return await self.store.of(caller, server).read(tokens_key(url))
+    async def _tokens(self, caller: str, client: str, server: str, url: str) -> str | None:
+        return await self.store.through(client, caller, server).read(tokens_key(url))
 
     def registry(self, server: str) -> Registry:
         one = self.servers[server]
         identity = ClientIdentity("tooltrue gateway", one.client_id, one.client_secret, one.issuer, one.metadata_url)
         return Registry(identity, self.store.own(), self._clock)
 
-    def authorization(self, caller: str, server: str, url: str) -> Authorization:
-        one = self.servers[server]
-        flow, credentials = _ByConsent(self.registry(server)), self.store.of(caller, server)
+    def authorization(self, credentials: Credentials, server: str, url: str) -> Authorization:
+        one, flow = self.servers[server], _ByConsent(self.registry(server))
         return Authorization(url, flow, credentials, clock=self._clock, trusted=one.trusted, scopes=one.scopes)
 
     def token_request(self, request: GrantRequest) -> TokenRequest:
@@ -232,7 +244,30 @@ class CallerGrants:
 
     async def keep(self, request: GrantRequest, tokens: Tokens) -> None:
         """Store the tokens that a caller has consented to, and let its calls go on."""
-        await self.store.grant(request.caller, request.server, request.url, tokens_key(request.url), to_json(tokens))
+        place = (request.caller, request.server, request.client, request.url)
+        await self.store.grant(*place, tokens_key(request.url), to_json(tokens))
+        await self._tell()
+
+    async def enough(self, request: GrantRequest) -> EnoughGrant | None:
+        """Return the grant that suffices for a request, once its caller consents to this client too. A client that has
+        been consented to asks because it does not."""
+        consents = await self.store.consents(request.caller, request.server)
+        stored = await self.store.of(request.caller, request.server).read(tokens_key(request.url))
+        tokens = from_json(stored, Tokens)
+        if tokens is None or not consents.clients or request.client in consents.clients:
+            return None
+        if (tokens.issuer, tokens.resource) != (request.issuer.issuer, request.resource):
+            return None
+        scopes = {*tokens.requested, *tokens.granted}
+        return EnoughGrant(tuple(sorted(scopes)), consents) if scopes.issuperset(request.scopes) else None
+
+    async def admit(self, request: GrantRequest, grant: EnoughGrant) -> bool:
+        """Let the client of a request use a grant. Returns whether it was still the present one."""
+        is_done = await self.store.admit(request.caller, request.server, request.client, grant.consents)
+        await self._tell()
+        return is_done
+
+    async def _tell(self) -> None:
         await self.facts.publish(_CHANNEL, b"")
         self._wake()
 
@@ -240,8 +275,9 @@ class CallerGrants:
         """Delete a grant here, and revoke its tokens at the issuer. Raises ``AuthorizationFailed`` if the issuer could
         not be told; it is deleted even then."""
         await self.store.forget(grant.caller, grant.server)
-        async with self.store.of(grant.caller, grant.server).alone(tokens_key(grant.url)):
-            await self.authorization(grant.caller, grant.server, grant.url).sign_out()
+        credentials = self.store.of(grant.caller, grant.server)
+        async with credentials.alone(tokens_key(grant.url)):
+            await self.authorization(credentials, grant.server, grant.url).sign_out()
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -249,8 +285,10 @@ class CallerGrants:
         """Ask a caller to open the page of the gateway. Raises ``ToolError`` that names the page if its client cannot
         be asked."""
         name = secrets.token_hex(32)  # in a URL of a question, whose words are checked
+        caller, client = context.principal.id, context.principal.client
         pending = GrantRequest(
-            context.principal.id,
+            caller,
+            client,
             server,
             request.url,
             request.issuer,
@@ -258,7 +296,7 @@ class CallerGrants:
             request.scopes,
             request.peer,
             secrets.token_urlsafe(32),
-            _digest(await self.tokens(context.principal.id, server, request.url)),
+            _digest(await self._tokens(caller, client, server, request.url)),
         )
         await self.store.write((REQUEST, name), encode(pending).decode(), REQUEST_SECONDS)
         facts: dict[str, Any] = {"server": server, "page": f"{self.base}{PAGE}?request={name}"}
@@ -285,13 +323,14 @@ class CallerGrants:
             raise ToolError.of(GRANT_DECLINED, server=server)
         name = (rounds.own or "").removeprefix(ASKED)
         pending = await self.asked(name)
-        if pending is None or pending.caller != context.principal.id:
+        caller, client = context.principal.id, context.principal.client
+        if pending is None or (pending.caller, pending.client) != (caller, client):
             return  # over, or another's: the call finds out whether there is a grant
         changed = asyncio.Event()
         self._waiting.add(changed)
         try:
             async with asyncio.timeout(seconds):
-                while _digest(await self.tokens(pending.caller, server, pending.url)) == pending.before:
+                while _digest(await self._tokens(caller, client, server, pending.url)) == pending.before:
                     await changed.wait()
                     changed.clear()
         except TimeoutError:

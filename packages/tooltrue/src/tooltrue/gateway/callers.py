@@ -52,14 +52,16 @@ class CallerConnection:
 _FOLLOWING_SECONDS: Final = 86_400.0
 """How long a connection lives after the last operation of a caller that follows a resource over it."""
 
-_Key: TypeAlias = tuple[str, bytes]
+_Key: TypeAlias = tuple[str, str, bytes]
+"""A caller, its client where callers have credentials of their own, and the capabilities of that client."""
 _MOST_GATES: Final = 1_000
 """The counts of questions that outlive the connections of their callers, so that a server gains none by ending one."""
 
 
 class CallerConnections:
     """The connections to the server ``label``, by caller and by the capabilities of its client: a session-based server
-    learns those once, when the session begins. ``auth_of`` makes the credentials of each caller, if they have some.
+    learns those once, when the session begins. ``auth_of`` makes the credentials of each caller, if they have some,
+    for calls through one client; then each of its clients has a connection.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class CallerConnections:
         open_connection: OpenConnection,
         bounds: ConnectionBounds,
         questions: QuestionLimits,
-        auth_of: Callable[[str], Auth] | None = None,
+        auth_of: Callable[[str, str], Auth] | None = None,
     ) -> None:
         self._label = label
         self._auth_of = auth_of
@@ -83,7 +85,8 @@ class CallerConnections:
     async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
         """The connection of a caller, opened if there is none, for the length of one operation. Raises ``ToolError`` if
         there are too many, ``ConnectionLost`` if it cannot be opened."""
-        key = (context.principal.id, canonical(_known(context.capabilities)))
+        client = "" if self._auth_of is None else context.principal.client
+        key = (context.principal.id, client, canonical(_known(context.capabilities)))
         connection = self._connections.get(key)
         if connection is None:
             connection = self._add(key, context.capabilities)
@@ -143,7 +146,7 @@ class CallerConnections:
         try:
             while in_the_way := self._in_the_way(key[0]):
                 await asyncio.wait(in_the_way, return_when=asyncio.FIRST_COMPLETED)
-            auth = None if self._auth_of is None else self._auth_of(key[0])
+            auth = None if self._auth_of is None else self._auth_of(key[0], key[1])
             answers = connection.answers
             connection.client = await self._open_connection(key[0], answers, answers.on_log, lost, auth=auth)
         except BaseException:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from tooltrue.client.auth.grant_flows import IdentityKind
 from tooltrue.client.oauth import EnterpriseSignIn
-from tooltrue.gateway.token_exchange import CallerExchange
+from tooltrue.gateway.token_exchange import Caller, CallerExchange
 from tooltrue.protocol.types import Value
 from tooltrue.transport.carrier import Authorizer, Refusal
 
@@ -44,7 +44,7 @@ class EnterpriseExchange(CallerExchange):
         self._settings = settings
         self._clock = clock
 
-    def authorizer(self, caller: str, url: str) -> Authorizer:
+    def authorizer(self, caller: Caller, url: str) -> Authorizer:
         return EnterpriseAuthorizer(self, caller, url)
 
     def of_subject(self, subject: str, url: str) -> Authorizer:
@@ -70,7 +70,7 @@ class EnterpriseExchange(CallerExchange):
 class EnterpriseAuthorizer:
     """Uses the newest token of a caller. With another token of it, everything is obtained anew."""
 
-    def __init__(self, exchange: EnterpriseExchange, caller: str, url: str) -> None:
+    def __init__(self, exchange: EnterpriseExchange, caller: Caller, url: str) -> None:
         self._exchange = exchange
         self._caller = caller
         self._url = url

@@ -1,8 +1,9 @@
 """The pages by which a caller connects a server: one for its consent, and the target of the issuer's redirect.
 
 A browser that opens them is authenticated as at the endpoint, and has to be the caller itself. Consent is asked for
-each caller and each server, whatever the issuer remembers of earlier ones; only then is there a ``state``, which is
-used once. There are no cookies.
+each caller, client and server, whatever the issuer remembers of earlier ones; only then is there a ``state``, which is
+used once. Where the caller has connected the server through another client, its consent is enough. There are no
+cookies.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from tooltrue.client.auth.grant_flows import authorization_url, code_of, sign_in
 from tooltrue.client.auth.token_endpoint import Denied
 from tooltrue.client.auth.tokens import Registered, Unusable, from_json
 from tooltrue.errors import AuthorizationFailed
-from tooltrue.gateway.caller_grants import CALLBACK, PAGE, REQUEST, REQUEST_SECONDS, CallerGrants, GrantRequest
+from tooltrue.gateway.caller_grants import (
+    CALLBACK,
+    PAGE,
+    REQUEST,
+    REQUEST_SECONDS,
+    CallerGrants,
+    EnoughGrant,
+    GrantRequest,
+)
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.types import Value
@@ -36,14 +45,16 @@ _PAGE: Final = (
 )
 _CONSENT: Final = (
     "<h1>Connect {server}?</h1>"
-    "<p>The gateway at <b>{base}</b> asks to act for you, <b>{caller}</b>, at:</p>"
-    "<dl><dt>Server</dt><dd>{url}</dd><dt>Sign-in page</dt><dd>{issuer}</dd><dt>Rights</dt><dd>{scopes}</dd>"
-    "<dt>Comes back to</dt><dd>{redirect_uri}</dd></dl>"
-    "<p>Go on only if you have just called a tool of this server.</p>"
+    "<p>The gateway at <b>{base}</b> asks to act for you, <b>{caller}</b>, in calls through this client:</p>"
+    "<dl><dt>Client</dt><dd>{client}</dd><dt>Server</dt><dd>{url}</dd><dt>Sign-in page</dt><dd>{issuer}</dd>"
+    "<dt>Rights</dt><dd>{scopes}</dd><dt>Comes back to</dt><dd>{redirect_uri}</dd></dl>"
+    "<p>{hint}Go on only if you have just called a tool of this server with this client.</p>"
     "<form method=post action='{page}'><input type=hidden name=request value='{name}'>"
-    "<input type=hidden name=word value='{word}'>"
+    "<input type=hidden name=word value='{word}'><input type=hidden name=scopes value='{scopes}'>"
     "<button name=answer value=connect>Connect</button> <button name=answer value=refuse>Refuse</button></form>"
 )
+_UNNAMED: Final = "any that is signed in as you without a name of its own"
+_CONNECTED: Final = "You have connected this server for another client, so there is no sign-in. "
 _DONE: Final = "<p>{server} is connected. You may close this page. 已连接，您可以关闭此页面。</p>"
 _REFUSED: Final = "<p>Nothing was connected. 未建立连接。</p>"
 _UNKNOWN: Final = "<p>This request is over, or is not yours. Call the tool again. 此请求已失效，请重新调用。</p>"
@@ -80,27 +91,35 @@ class _GrantPages:
         pending = await self._grants.asked(name)
         if pending is None or request.principal is None or pending.caller != request.principal.id:
             return _answer(_UNKNOWN, 404)
+        grant = await self._grants.enough(pending)
         if not is_answer:
-            return self._question(pending, name)
+            return self._question(pending, name, grant)
         if not secrets.compare_digest(fields.get("word", "").encode(), pending.word.encode()):
             return _answer(_UNKNOWN, 403)
+        is_consent = fields.get("answer") == "connect"
+        if is_consent and fields.get("scopes") != _scopes(pending, grant):
+            return self._question(pending, name, grant)  # its rights have changed since they were shown
         if await self._grants.store.take((REQUEST, name)) is None:  # another answer was faster
             return _answer(_UNKNOWN, 404)
-        if fields.get("answer") != "connect":
+        if not is_consent:
             return _answer(_REFUSED)
+        if grant is not None:
+            return _done(pending) if await self._grants.admit(pending, grant) else _answer(_UNKNOWN, 404)
         try:
             return RouteResponse(status=303, headers={**_HEADERS, "location": await self._begun(pending)})
         except (AuthorizationFailed, Unusable, NotFetched) as error:
             return _failed(error)
 
-    def _question(self, pending: GrantRequest, name: str) -> RouteResponse:
+    def _question(self, pending: GrantRequest, name: str, grant: EnoughGrant | None) -> RouteResponse:
         facts = {
             "server": pending.server,
             "base": self._grants.base,
             "caller": pending.caller,
+            "client": pending.client or _UNNAMED,
             "url": pending.url,
             "issuer": pending.issuer.authorization_endpoint or pending.issuer.issuer,
-            "scopes": " ".join(pending.scopes) or "those that the server grants",
+            "scopes": _scopes(pending, grant),
+            "hint": "" if grant is None else _CONNECTED,
             "redirect_uri": self._grants.redirect_uri,
             "page": urlsplit(self._grants.base).path + PAGE,
             "name": name,
@@ -135,7 +154,7 @@ class _GrantPages:
             return _failed(error)
         except (AuthorizationFailed, Unusable, NotFetched) as error:
             return _failed(error)
-        return _answer(_DONE.format(**_escaped({"server": consent.request.server})))
+        return _done(consent.request)
 
     async def _redeem(self, consent: _Consent, answer: Mapping[str, str]) -> None:
         form = {
@@ -165,6 +184,16 @@ def _fields(text: str) -> dict[str, str]:
 
 def _escaped(facts: Mapping[str, str]) -> dict[str, str]:
     return {name: html.escape(cleaned(text, {})) for name, text in facts.items()}
+
+
+def _scopes(pending: GrantRequest, grant: EnoughGrant | None) -> str:
+    """The rights that a client gets, in one line."""
+    scopes = pending.scopes if grant is None else grant.scopes
+    return cleaned(" ".join(scopes), {}) or "those that the server grants"
+
+
+def _done(request: GrantRequest) -> RouteResponse:
+    return _answer(_DONE.format(**_escaped({"server": request.server})))
 
 
 _HEADERS: Final = {"cache-control": "no-store", "referrer-policy": "same-origin", "x-content-type-options": "nosniff"}

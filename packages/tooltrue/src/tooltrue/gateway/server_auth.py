@@ -48,6 +48,7 @@ __all__ = [
     "grants_of",
     "has_credentials_of_callers",
     "secret_of",
+    "secret_or_none",
 ]
 
 _SOURCES: Final = ("secret_env", "secret_file", "secret_keyring")
@@ -210,7 +211,7 @@ def _client(settings: Mapping[str, Any], secret: str) -> ClientCredentials:
 def _caller(one: ServerConfig, settings: Mapping[str, Any]) -> GrantSettings:
     _check_authorization(one)
     named = {name: settings[name] for name in ("client_id", "issuer", "metadata_url") if name in settings}
-    secret = _secret_or_none(settings)
+    secret = secret_or_none(settings)
     scopes: tuple[str, ...] = tuple(settings.get("scopes", ()))
     trusted: tuple[str, ...] = tuple(settings.get("trusted", ()))
     return GrantSettings(client_secret=secret, scopes=scopes, trusted=trusted, **named)
@@ -226,17 +227,16 @@ def _exchange(one: ServerConfig, settings: Mapping[str, Any]) -> ExchangeSetting
 def _enterprise(one: ServerConfig, settings: Mapping[str, Any]) -> EnterpriseSettings:
     _check_authorization(one)
     client: Mapping[str, Any] = settings["client"]
-    more = {name: settings[name] for name in ("subject_token",) if name in settings}
-    lists = {name: tuple(settings[name]) for name in ("scopes", "trusted") if name in settings}
     return EnterpriseSettings(
         _endpoint(settings),
         settings["client_id"],
         secret_of(settings),
         client["issuer"],
         client["client_id"],
-        _secret_or_none(client),
-        **more,
-        **lists,
+        secret_or_none(client),
+        settings.get("subject_token", "access_token"),
+        tuple(settings.get("scopes", ())),
+        tuple(settings.get("trusted", ())),
     )
 
 
@@ -270,7 +270,7 @@ def secret_of(settings: Mapping[str, Any]) -> str:
     return secret
 
 
-def _secret_or_none(settings: Mapping[str, Any]) -> str | None:
+def secret_or_none(settings: Mapping[str, Any]) -> str | None:
     """Return the secret that a table names, if it names one."""
     return secret_of(settings) if any(name in settings for name in _SOURCES) else None
 

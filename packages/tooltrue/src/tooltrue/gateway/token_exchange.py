@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from tooltrue.client.auth.metadata import IssuerMetadata, canonical, is_loopback_url
 from tooltrue.client.auth.token_endpoint import TokenEndpoint
@@ -23,11 +23,13 @@ from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport.carrier import Authorizer, Refusal
 from tooltrue.transport.fetch import Fetcher, NotFetched
 
-__all__ = ["CallerExchange", "ExchangeSettings", "TokenExchange"]
+__all__ = ["Caller", "CallerExchange", "ExchangeSettings", "TokenExchange"]
 
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS_TOKEN: Final = "urn:ietf:params:oauth:token-type:access_token"
 _MOST_SUBJECTS: Final = 1_000
+Caller: TypeAlias = tuple[str, str]
+"""A caller and its client: a token that one client was given serves no other."""
 _EARLY_SECONDS: Final = 30.0
 _BRIEF_SECONDS: Final = 60.0
 """How long a token without an expiry is used."""
@@ -50,29 +52,29 @@ class CallerExchange:
     """Makes credentials at one server of the tokens by which callers are known at the gateway."""
 
     def __init__(self) -> None:
-        self._subjects: OrderedDict[str, str] = OrderedDict()
+        self._subjects: OrderedDict[Caller, str] = OrderedDict()
 
-    def auth(self, caller: str) -> ExchangeAuth:
-        """The ``Auth`` of one caller."""
-        return ExchangeAuth(self, caller)
+    def auth(self, caller: str, client: str) -> ExchangeAuth:
+        """The ``Auth`` of one caller, through one client."""
+        return ExchangeAuth(self, (caller, client))
 
-    def authorizer(self, caller: str, url: str) -> Authorizer:
+    def authorizer(self, caller: Caller, url: str) -> Authorizer:
         """The credentials of a caller for the server at ``url``."""
         raise NotImplementedError
 
     def note(self, context: RequestContext) -> None:
         """Remember the token of a caller, with which its next tokens are made. Only a token of an issuer is one: a key
         of this gateway is for no other."""
-        caller = context.principal.id
+        caller = (context.principal.id, context.principal.client)
         scheme, _, token = (context.carried or {}).get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not caller.startswith(("https://", "http://")):
+        if scheme.lower() != "bearer" or not caller[0].startswith(("https://", "http://")):
             return
         self._subjects[caller] = token.strip()
         self._subjects.move_to_end(caller)
         while len(self._subjects) > _MOST_SUBJECTS:
             self._subjects.popitem(last=False)
 
-    def subject(self, caller: str, url: str) -> str:
+    def subject(self, caller: Caller, url: str) -> str:
         """The newest token of a caller. Raises ``AuthorizationFailed`` if it has none."""
         token = self._subjects.get(caller)
         if token is None:
@@ -92,7 +94,7 @@ class TokenExchange(CallerExchange):
         client = Registered(issuer=endpoint, client_id=settings.client_id, client_secret=settings.client_secret)
         self._endpoint = TokenEndpoint(described, client, Fetcher([endpoint]), clock)
 
-    def authorizer(self, caller: str, url: str) -> Authorizer:
+    def authorizer(self, caller: Caller, url: str) -> Authorizer:
         return ExchangeAuthorizer(self, caller, url)
 
     def is_due(self, tokens: Tokens, since: float) -> bool:
@@ -120,7 +122,7 @@ class TokenExchange(CallerExchange):
 
 
 class ExchangeAuth:
-    def __init__(self, exchange: CallerExchange, caller: str) -> None:
+    def __init__(self, exchange: CallerExchange, caller: Caller) -> None:
         self._exchange = exchange
         self._caller = caller
 
@@ -133,7 +135,7 @@ class ExchangeAuth:
 class ExchangeAuthorizer:
     """Exchanges the newest token of a caller. Another token of it, or a refusal, makes another exchange."""
 
-    def __init__(self, exchange: TokenExchange, caller: str, url: str) -> None:
+    def __init__(self, exchange: TokenExchange, caller: Caller, url: str) -> None:
         self._exchange = exchange
         self._caller = caller
         self._url = url

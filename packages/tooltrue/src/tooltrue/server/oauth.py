@@ -261,9 +261,9 @@ class OAuth(Authentication):
         """
         subject, client = claims.get("sub"), claims.get("client_id")
         if isinstance(subject, str) and 0 < len(subject) <= _MAX_SUBJECT:
-            return Principal(f"{issuer}#{subject}", self._granted(claims))
+            return Principal(f"{issuer}#{subject}", self._granted(claims), _client(claims))
         if subject is None and isinstance(client, str) and 0 < len(client) <= _MAX_SUBJECT:
-            return Principal(f"{issuer}?client={client}", self._granted(claims))
+            return Principal(f"{issuer}?client={client}", self._granted(claims), client)
         raise self._jwt.BadToken(Worded(REASON_TOKEN_WITHOUT_SUBJECT, {}))
 
     def _granted(self, claims: Mapping[str, Any]) -> frozenset[str]:
@@ -338,6 +338,16 @@ def _issuer(server: AuthorizationServer, clock: Callable[[], float]) -> TokenIss
 def _is_signed(token: str) -> bool:
     """Whether a token is self-contained: three parts, of which the first is a JSON object."""
     return token.count(".") == 2 and token.startswith("ey")
+
+
+_CLIENT_CLAIMS = ("client_id", "azp", "appid", "cid")
+"""The claims by which issuers name the client of a token: by RFC 9068, OpenID Connect, Entra (1.0) and Okta."""
+
+
+def _client(claims: Mapping[str, Any]) -> str:
+    """The client that a token was issued to; empty if the claims name none."""
+    names = (claims.get(claim) for claim in _CLIENT_CLAIMS)
+    return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def _closure(includes: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:

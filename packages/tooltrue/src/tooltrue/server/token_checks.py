@@ -77,7 +77,7 @@ def _of_google(answer: Json) -> Mapping[str, Any] | None:
         return None
     ends = answer.get("exp")
     seconds = int(ends) if isinstance(ends, str) and ends.isascii() and ends.isdecimal() and len(ends) < 13 else 0
-    return {name: answer[name] for name in ("aud", "sub", "scope") if name in answer} | {"exp": seconds}
+    return {name: answer[name] for name in ("aud", "azp", "sub", "scope") if name in answer} | {"exp": seconds}
 
 
 TOKEN_CHECKS: Final[Mapping[TokenCheckKind, TokenCheck]] = MappingProxyType(

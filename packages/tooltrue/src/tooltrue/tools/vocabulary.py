@@ -91,10 +91,13 @@ class ProviderChange(Value, frozen=True):
 
 
 class Principal(Value, frozen=True):
-    """The caller: ``local`` on stdio, ``local:http`` on loopback, otherwise the authenticated identity."""
+    """The caller: ``local`` on stdio, ``local:http`` on loopback, otherwise the authenticated identity. ``client`` is
+    the client that acts for it, where its credentials name one; the id is unique at the issuer of the caller.
+    """
 
     id: str
     scopes: frozenset[str] = frozenset()
+    client: str = ""
 
 
 LOCAL = Principal("local")
