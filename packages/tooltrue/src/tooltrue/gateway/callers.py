@@ -156,7 +156,7 @@ class CallerConnections:
     def _in_the_way(self, caller: str) -> list[asyncio.Task[None]]:
         """The ends of connections that have to be waited for: until then, one more would exceed a limit."""
         own = [task for task, other in self._ending.items() if other == caller]
-        if own and len(own) + sum(one == caller for one, _ in self._connections) > self._bounds.per_caller:
+        if own and len(own) + sum(one == caller for one, *_ in self._connections) > self._bounds.per_caller:
             return own
         return list(self._ending) if len(self._ending) + len(self._connections) > self._bounds.in_all else []
 
