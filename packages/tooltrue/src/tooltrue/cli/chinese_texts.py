@@ -201,6 +201,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "grants revoke": {
         "short": "撤销一项授权。",
         "help": "撤销 CALLER 对 SERVER 的授权：删除其令牌，并在其签发者处撤销。",
+        "--client": "只撤销对该客户端的同意。",
     },
     "inspect": {
         "short": "显示服务器的信息及其防护。",
