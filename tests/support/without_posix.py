@@ -620,11 +620,11 @@ def _windows_loops(unix_events: Any) -> None:
             raise ValueError("reuse_port not supported by socket module")
         return create_server(self, *arguments, **options)
 
-    pipes = _fakes("pipes")
-    loop._proactor = pipes.Proactor()
-    loop._make_duplex_pipe_transport = pipes.duplex_transport
+    # The stand-ins import asyncio themselves.
+    loop._proactor = property(lambda self: _fakes("pipes").Proactor(self))
+    loop._make_duplex_pipe_transport = lambda self, *arguments: _fakes("pipes").duplex_transport(self, *arguments)
     utilities = sys.modules["asyncio.windows_utils"] = types.ModuleType("asyncio.windows_utils")
-    vars(utilities).update(PipeHandle=pipes.PipeHandle)
+    vars(utilities)["__getattr__"] = lambda name: getattr(_fakes("pipes"), name)
     loop.create_server = server
     unix_events.waitstatus_to_exitcode = lambda status: exit_code(to_code(status))
 

@@ -42,7 +42,6 @@ _ERRNO = {
     109: errno.EPIPE,
     145: errno.ENOTEMPTY,
     183: errno.EEXIST,
-    231: errno.EAGAIN,
     232: errno.EPIPE,
     258: errno.ETIMEDOUT,
     267: errno.ENOTDIR,

@@ -84,19 +84,6 @@ def _peer(handle: int, out: Any) -> bool:
     return True
 
 
-class Proactor:
-    """What an event loop of Windows has for pipes, for one of Linux."""
-
-    async def accept_pipe(self, pipe: Any) -> Any:
-        """Wait for the client of an instance."""
-        with _socket(pipe.fileno()) as instance:
-            instance.setblocking(False)
-            connection, _ = await asyncio.get_running_loop().sock_accept(instance)
-        with connection:
-            os.dup2(connection.fileno(), pipe.fileno(), inheritable=False)
-        return pipe
-
-
 class PipeHandle:
     """As of ``asyncio.windows_utils``."""
 
@@ -119,9 +106,38 @@ class PipeHandle:
             self.close()
 
 
-def duplex_transport(loop: Any, pipe: Any, protocol: asyncio.Protocol, waiter: Any = None, extra: Any = None) -> Any:
+class Proactor:
+    """What an event loop of Windows has for pipes, for one of Linux."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    async def accept_pipe(self, pipe: Any) -> Any:
+        """Wait for the client of an instance."""
+        loop = self._loop
+        arrived: asyncio.Future[None] = loop.create_future()
+        instance = _socket(pipe.fileno())
+
+        def accept() -> None:
+            loop.remove_reader(instance)
+            instance.shutdown(socket.SHUT_RD)  # it takes no other client from here on
+            with instance.accept()[0] as connection:
+                os.dup2(connection.fileno(), pipe.fileno(), inheritable=False)
+            if not arrived.done():
+                arrived.set_result(None)
+
+        loop.add_reader(instance, accept)
+        try:
+            await arrived
+        finally:
+            loop.remove_reader(instance)
+            instance.close()
+        return pipe
+
+
+def duplex_transport(loop: Any, pipe: Any, protocol: asyncio.Protocol, waiter: Any = None) -> Any:
     """``_make_duplex_pipe_transport`` of the loop."""
     end = _socket(pipe.fileno())
     end.setblocking(False)
     pipe.close()
-    return loop._make_socket_transport(end, protocol, waiter, extra=extra)
+    return loop._make_socket_transport(end, protocol, waiter)

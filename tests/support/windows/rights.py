@@ -84,8 +84,9 @@ def text_from_descriptor(descriptor: Any, revision: int, parts: int, out: Any, _
 
 
 @function("advapi32", "GetSecurityInfo")
-def security_of_handle(handle: int, kind: int, parts: int, *out: Any) -> int:
-    out[-1]._obj.value = _stored(pipes[handle] if kind == _KERNEL_OBJECT else descriptor_of(os.fstat(handle)))
+def security_of_handle(handle: Any, kind: int, parts: int, *out: Any) -> int:
+    number = _address(handle)
+    out[-1]._obj.value = _stored(pipes[number] if kind == _KERNEL_OBJECT else descriptor_of(os.fstat(number)))
     return 0
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import errno
 import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,6 +22,7 @@ from tooltrue._internal.platform.private_sockets import (
     connect_private,
     private_address,
 )
+from tooltrue._internal.platform.system import HAS_POSIX
 from tooltrue.testing.state import LIMIT
 
 
@@ -185,3 +189,62 @@ def test_an_address_at_which_a_process_listens_is_refused() -> None:
         with pytest.raises(OSError) as refused:  # noqa: PT011 - each system has another code
             bind_private(address)
         assert refused.value.errno in (errno.EADDRINUSE, errno.EACCES)
+
+
+@pytest.mark.skipif(HAS_POSIX, reason="a socket has no access list")
+def test_the_access_list_of_a_pipe_has_this_user_alone() -> None:
+    from tooltrue._internal.platform.windows_handles import user_name  # noqa: PLC0415 - of one system
+
+    async def main() -> str:
+        with private_address() as address, bind_private(address) as listener:
+            accepting = asyncio.ensure_future(accept_private(listener))
+            client = await connect_private(address)
+            server = await accepting
+            try:
+                return access_list_of(server.fileno())
+            finally:
+                client.close()
+                server.close()
+
+    assert run(main()) == f"D:P(A;;FA;;;{user_name()})"
+
+
+def access_list_of(pipe: int) -> str:
+    """The access list of an open pipe, in SDDL."""
+    library = getattr(ctypes, "WinDLL")("advapi32")  # noqa: B009 - the types of Linux have none
+    kernel_object, access_list = 6, 4
+    handle, descriptor, text = ctypes.c_void_p(pipe), ctypes.c_void_p(), ctypes.c_wchar_p()
+    nothing = (None,) * 4
+    assert library.GetSecurityInfo(handle, kernel_object, access_list, *nothing, ctypes.byref(descriptor)) == 0
+    assert library.ConvertSecurityDescriptorToStringSecurityDescriptorW(
+        descriptor, 1, access_list, ctypes.byref(text), None
+    )
+    return str(text.value)
+
+
+@pytest.mark.skipif(HAS_POSIX or sys.platform == "win32", reason="the stand-ins tell whose a process is")
+def test_both_ends_refuse_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    from support.windows import rights  # noqa: PLC0415 - imported under this name by the stand-ins
+    from tooltrue._internal.platform.windows_handles import open_pipe, user_name  # noqa: PLC0415 - of one system
+    from tooltrue._internal.platform.windows_private_pipes import PipeHandle  # noqa: PLC0415 - of one system
+
+    assert user_name()  # as of now
+
+    async def main() -> None:
+        with private_address() as address, bind_private(address) as listener:
+            async with serving(listener):
+                assert await answer(address)
+                user_of = rights.user_of
+                monkeypatch.setattr(rights, "user_of", lambda process: user_of(process) + 1)
+                with pytest.raises(PermissionError):
+                    await connect_private(address)
+                end = End()
+                while True:  # the refused connection above may still have the place
+                    with contextlib.suppress(OSError):
+                        other = PipeHandle(open_pipe(address))
+                        break
+                    await asyncio.sleep(0)
+                await attach_private(other, end)
+                assert await end.ended() == b""
+
+    run(main())

@@ -46,7 +46,7 @@ class LineChannel(asyncio.Protocol):
         self.on_line(line)
 
     def data_received(self, data: bytes) -> None:
-        self._splitter.feed(data)
+        self._splitter.feed(bytes(data))  # a bytearray from the event loop of CPython 3.11 on Windows
 
     def pause_writing(self) -> None:
         self._may_write.clear()
