@@ -521,6 +521,12 @@ def test_a_connection_knows_a_limited_number_of_heads():
     assert known_after(*heads) == [*range(1, most + 1)] * 3 + [*range(1, 100 - 3 * most + 1)]
 
 
+def test_an_event_loop_may_pass_its_bytes_in_an_array():
+    """So does that of CPython 3.11 on Windows."""
+    request = cast(bytes, bytearray(call("wait")))
+    assert known_after(request, request) == [1, 1]
+
+
 def test_a_head_of_many_fields_is_not_known():
     assert known_after(call("wait", *[f"X{number}: " for number in range(100)])) == [0]
 

@@ -241,6 +241,7 @@ class HttpProtocol(asyncio.Protocol):
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
+        data = bytes(data)  # a bytearray from the event loop of CPython 3.11 on Windows
         if not (self._is_between and self._known and not self._exchanges and self._begin_known(data)):
             self._parse(data)
 
