@@ -1,6 +1,6 @@
 """A real authorization server (Authlib) on loopback: metadata, dynamic client registration, login with PKCE,
 self-contained and opaque access tokens, single-use refresh tokens, introspection, revocation, and key rotation. The
-login needs no password: the user is always ``ada``."""
+login needs no password: the user is ``ada``, or another ``person``."""
 
 # The stubs type the parameters and results of these methods as classes of authlib, which takes any object like them.
 # pyright: reportIncompatibleMethodOverride=false
@@ -101,9 +101,12 @@ _FOR_PEOPLE = ("authorization_code", "refresh_token")
 _KNOWN = (Client("agent", "secret"), Client("opaque", "secret"), Client("tools", "secret", ()))
 
 
+@dataclass
 class User:
+    id: str
+
     def get_user_id(self) -> str:
-        return "ada"
+        return self.id
 
 
 @dataclass
@@ -149,12 +152,13 @@ class Issuing:
     changes: dict[str, Any] = field(default_factory=dict)
     up: bool = True
     speaks: bool = True
+    person: str = "ada"
     took: Callable[[], None] | None = None
     published: dict[str, Any] | None = None
 
     def forget(self) -> None:
         self.keys, self.up, self.published, self.took = [self.key], True, None, None
-        self.takes, self.lasting, self.speaks = "http://127.0.0.1", 864_000, True
+        self.takes, self.lasting, self.speaks, self.person = "http://127.0.0.1", 864_000, True, "ada"
         self.clients.clear()
         self.clients.update({client.id: client for client in (*_KNOWN, Client("app", grants=_FOR_PEOPLE))})
         for store in (self.asked, self.answers, self.refresh):
@@ -227,6 +231,11 @@ class Issuing:
         self.clients["desk"] = Client("desk", "", _FOR_PEOPLE, ("http://127.0.0.1/callback",))
         return "desk"
 
+    def site(self, redirect_uri: str) -> str:
+        """The id of a web client with a secret, whose users come back at one URL."""
+        self.clients["site"] = Client("site", "secret", _FOR_PEOPLE, (redirect_uri,))
+        return "site"
+
     def sent(self, path: str) -> list[dict[str, Any]]:
         """The parameters of the requests to a path."""
         return [said for asked, said in self.said if asked == path]
@@ -268,7 +277,7 @@ def application(issuing: Issuing) -> flask.Flask:
     server.register_token_generator("default", generate)
 
     class Codes(grants.AuthorizationCodeGrant):
-        TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
+        TOKEN_ENDPOINT_AUTH_METHODS = ("none", "client_secret_basic")
 
         def save_authorization_code(self, code: str, request: Any) -> None:
             data = request.payload.data
@@ -284,7 +293,7 @@ def application(issuing: Issuing) -> flask.Flask:
             del issuing.codes[authorization_code.code]
 
         def authenticate_user(self, authorization_code: Code) -> User:
-            return User()
+            return User(issuing.person)
 
     class Refresh(grants.RefreshTokenGrant):
         TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
@@ -297,7 +306,7 @@ def application(issuing: Issuing) -> flask.Flask:
             return found
 
         def authenticate_user(self, refresh_token: Token) -> User:
-            return User()
+            return User(issuing.person)
 
         def revoke_old_credential(self, refresh_token: Token) -> None:
             pass  # it was taken when it was shown
@@ -395,10 +404,10 @@ def application(issuing: Issuing) -> flask.Flask:
     @app.get("/authorize")
     def authorize() -> Any:
         try:
-            grant = server.get_consent_grant(end_user=User())
+            grant = server.get_consent_grant(end_user=User(issuing.person))
         except OAuth2Error as error:
             return error.error, 400
-        return server.create_authorization_response(grant_user=User(), grant=grant)
+        return server.create_authorization_response(grant_user=User(issuing.person), grant=grant)
 
     return app
 

@@ -6,12 +6,13 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tooltrue.app import Server
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.caller_grants import CallerGrants
 from tooltrue.gateway.distant_rounds import DistantRounds
 from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
@@ -21,6 +22,7 @@ from tooltrue.gateway.settings import (
     exchanges_of,
     has_pins,
     question_limits_of,
+    sign_in_of,
     tool_search_of,
     upstream_limits_of,
     with_settings,
@@ -54,6 +56,9 @@ from tooltrue.tools.toolset import Provider
 from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
 from tooltrue.version import __version__
 from tooltrue.wording import coded_sentence, sentence
+
+if TYPE_CHECKING:  # stdio needs no HTTP
+    from tooltrue.gateway.browser_sign_in import BrowserSignIn
 
 __all__ = ["Gateway"]
 
@@ -135,10 +140,19 @@ class Gateway(Server):
         self._guard.meter.sources.append(lambda: upstream_metrics(self.host.servers, self._relays, self._operations))
         if operator is not None:
             self.configure(operator)
-        if self._grants is not None:
-            from tooltrue.gateway.grant_pages import pages_of  # noqa: PLC0415 - stdio needs no HTTP
+        self._sign_in: BrowserSignIn | None = None
+        if self._grants is not None and operator is not None:
+            self._add_grant_pages(self._grants, operator)
 
-            self._route_table().add(pages_of(self._grants))
+    def _add_grant_pages(self, grants: CallerGrants, operator: OperatorConfig) -> None:
+        from tooltrue.gateway.grant_pages import pages_of  # noqa: PLC0415 - stdio needs no HTTP
+
+        if (settings := sign_in_of(grants, operator)) is not None:
+            from tooltrue.gateway.browser_sign_in import BrowserSignIn  # noqa: PLC0415 - few gateways have one
+
+            place = operator.place(("gateway", "sign_in"))
+            self._sign_in = BrowserSignIn(settings, grants, self.authenticator, place)
+        self._route_table().add(pages_of(grants, self._sign_in))
 
     def _view(self, view: ViewSettings, version: str, settings: Mapping[str, Any]) -> GatewayView:
         catalogue = self.host.catalogue.selected(view.selection)
@@ -205,6 +219,8 @@ class Gateway(Server):
         """The endpoints of all views, or without views that of the gateway, as an ASGI application."""
         if sse and self.views:
             raise ConfigurationError.of(VIEWS_WITHOUT_SSE)
+        if self._sign_in is not None:
+            self._sign_in.oauth()  # there is an issuer to sign in at
         return super().http_app(access=access, sse=sse, signals=signals)
 
     def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:

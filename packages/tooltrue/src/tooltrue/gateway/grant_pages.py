@@ -1,9 +1,9 @@
 """The pages by which a caller connects a server: one for its consent, and the target of the issuer's redirect.
 
-A browser that opens them is authenticated as at the endpoint, and has to be the caller itself. Consent is asked for
-each caller, client and server, whatever the issuer remembers of earlier ones; only then is there a ``state``, which is
-used once. Where the caller has connected the server through another client, its consent is enough. There are no
-cookies.
+A browser that opens them is authenticated as at the endpoint, or signs in (``gateway/browser_sign_in.py``), and has to
+be the caller itself. Consent is asked for each caller, client and server, whatever the issuer remembers of earlier
+ones; only then is there a ``state``, which is used once. Where the caller has connected the server through another
+client, its consent is enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl, urlsplit
 from tooltrue.client.auth.grant_flows import authorization_url, code_of, sign_in_page
 from tooltrue.client.auth.token_endpoint import Denied
 from tooltrue.client.auth.tokens import Registered, Unusable, from_json
-from tooltrue.errors import AuthorizationFailed
+from tooltrue.errors import AuthorizationFailed, RpcError
+from tooltrue.gateway.browser_sign_in import SIGNED_IN, BrowserSignIn
 from tooltrue.gateway.caller_grants import (
     CALLBACK,
     PAGE,
@@ -38,6 +39,7 @@ __all__ = ["pages_of"]
 
 _STATE: Final = "state"
 _MOST_FIELDS: Final = 16
+_FAILURES: Final = (AuthorizationFailed, Unusable, NotFetched)
 
 _PAGE: Final = (
     "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
@@ -73,15 +75,27 @@ class _Consent(Value, frozen=True):
         return f"_Consent({self.request!r}, …)"
 
 
-def pages_of(grants: CallerGrants) -> list[Route]:
+def pages_of(grants: CallerGrants, sign_in: BrowserSignIn | None = None) -> list[Route]:
     """The routes of the pages, beside the endpoint."""
-    pages = _GrantPages(grants)
-    return [Route(PAGE, pages.consent, methods=("GET", "POST")), Route(CALLBACK, pages.returned)]
+    pages = _GrantPages(grants, sign_in)
+    is_public = sign_in is not None  # a browser has no token
+    routes = [
+        Route(PAGE, pages.consent, methods=("GET", "POST"), public=is_public),
+        Route(CALLBACK, pages.returned, public=is_public),
+    ]
+    return [*routes, Route(SIGNED_IN, pages.signed_in, public=True)] if is_public else routes
 
 
 class _GrantPages:
-    def __init__(self, grants: CallerGrants) -> None:
+    def __init__(self, grants: CallerGrants, sign_in: BrowserSignIn | None) -> None:
         self._grants = grants
+        self._sign_in = sign_in
+
+    async def _caller(self, request: RouteRequest) -> str | None:
+        """The caller that a browser proves to be."""
+        if self._sign_in is not None:
+            return await self._sign_in.caller(request)
+        return None if request.principal is None else request.principal.id
 
     async def consent(self, request: RouteRequest) -> RouteResponse:
         """Show the consent page; or take its answer, and send the browser to the issuer."""
@@ -89,8 +103,10 @@ class _GrantPages:
         fields = _fields((await request.body()).decode("latin-1") if is_answer else _query(request))
         name = fields.get("request", "")
         pending = await self._grants.asked(name)
-        if pending is None or request.principal is None or pending.caller != request.principal.id:
+        if pending is None:
             return _answer(_UNKNOWN, 404)
+        if pending.caller != await self._caller(request):
+            return _answer(_UNKNOWN, 404) if is_answer else await self._sent_to_sign_in(name)
         grant = await self._grants.enough(pending)
         if not is_answer:
             return self._question(pending, name, grant)
@@ -106,9 +122,34 @@ class _GrantPages:
         if grant is not None:
             return _done(pending) if await self._grants.admit(pending, grant) else _answer(_UNKNOWN, 404)
         try:
-            return RouteResponse(status=303, headers={**_HEADERS, "location": await self._begun(pending)})
-        except (AuthorizationFailed, Unusable, NotFetched) as error:
+            return _redirect({"location": await self._begun(pending)})
+        except _FAILURES as error:
             return _failed(error)
+
+    async def _sent_to_sign_in(self, name: str) -> RouteResponse:
+        """Have a browser sign in that is not the caller, where it can."""
+        if self._sign_in is None:
+            return _answer(_UNKNOWN, 404)
+        try:
+            return _redirect(await self._sign_in.begin(name))
+        except _FAILURES as error:
+            return _failed(error)
+
+    async def signed_in(self, request: RouteRequest) -> RouteResponse:
+        """Take the answer of the callers' issuer: a browser that is the caller of a request goes on to its page."""
+        assert self._sign_in is not None
+        try:
+            signed_in = await self._sign_in.returned(request, _fields(_query(request)))
+        except (*_FAILURES, RpcError) as error:
+            return _failed(error)
+        if signed_in is None:
+            return _answer(_UNKNOWN, 404)
+        name, caller = signed_in
+        pending = await self._grants.asked(name)
+        if pending is None or pending.caller != caller:
+            return _answer(_UNKNOWN, 404)
+        page = f"{self._grants.base}{PAGE}?request={name}"
+        return _redirect({"location": page, **await self._sign_in.session(caller)})
 
     def _question(self, pending: GrantRequest, name: str, grant: EnoughGrant | None) -> RouteResponse:
         facts = {
@@ -144,7 +185,7 @@ class _GrantPages:
         """Take the answer of the issuer from the browser of the caller who has consented."""
         answer = _fields(_query(request))
         consent = from_json(await self._grants.store.take((_STATE, answer.get("state", ""))), _Consent)
-        if consent is None or request.principal is None or consent.request.caller != request.principal.id:
+        if consent is None or consent.request.caller != await self._caller(request):
             return _answer(_UNKNOWN, 404)
         try:
             await self._redeem(consent, answer)
@@ -152,7 +193,7 @@ class _GrantPages:
             if error.error == "invalid_client":
                 await self._grants.registry(consent.request.server).forget(consent.request.issuer)
             return _failed(error)
-        except (AuthorizationFailed, Unusable, NotFetched) as error:
+        except _FAILURES as error:
             return _failed(error)
         return _done(consent.request)
 
@@ -198,6 +239,10 @@ def _done(request: GrantRequest) -> RouteResponse:
 
 _HEADERS: Final = {"cache-control": "no-store", "referrer-policy": "same-origin", "x-content-type-options": "nosniff"}
 """Without a referrer of the same origin, browsers send the origin of a form as ``null``."""
+
+
+def _redirect(headers: Mapping[str, str]) -> RouteResponse:
+    return RouteResponse(status=303, headers={**_HEADERS, **headers})
 
 
 def _answer(body: str, status: int = 200, of: GrantRequest | None = None) -> RouteResponse:

@@ -14,11 +14,19 @@ from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.client.oauth import SignIn
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
-from tooltrue.gateway.caller_grants import CallerGrants
+from tooltrue.gateway.caller_grants import CallerGrants, SignInSettings
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.enterprise_exchange import EnterpriseExchange
 from tooltrue.gateway.held_operations import MOST_HELD
-from tooltrue.gateway.server_auth import SecretAbsent, auth_of, enterprise_of, exchange_of, grants_of, secret_of
+from tooltrue.gateway.server_auth import (
+    SecretAbsent,
+    auth_of,
+    enterprise_of,
+    exchange_of,
+    grants_of,
+    secret_of,
+    secret_or_none,
+)
 from tooltrue.gateway.token_exchange import CallerExchange, TokenExchange
 from tooltrue.gateway.upstream_traffic import UpstreamLimits
 from tooltrue.gateway.wording import (
@@ -29,6 +37,8 @@ from tooltrue.gateway.wording import (
     LABEL_BROWSER_IDENTITY,
     LABEL_GATEWAY_URL,
     LABEL_GRANT_KEY,
+    LABEL_ONE_BROWSER_IDENTITY,
+    LABEL_SIGN_IN_SECRET,
     REASON_KEY_LENGTH,
     REASON_NOT_SHARED,
 )
@@ -47,6 +57,7 @@ __all__ = [
     "is_program",
     "question_limits_of",
     "read_servers",
+    "sign_in_of",
     "tool_search_of",
     "upstream_limits_of",
     "with_settings",
@@ -132,13 +143,35 @@ def _check_grants(label: str, operator: OperatorConfig) -> None:
     place = operator.place(("servers", label, "auth", "caller"))
     _check_own(label, operator, "caller")
     url: str = _gateway(operator).get("url", "")
-    lacks = Worded(LABEL_GATEWAY_URL, {})
+    lacks: Worded | None = Worded(LABEL_GATEWAY_URL, {})
     if url.startswith("https://") or (url.startswith("http://") and is_loopback_url(url)):
-        auth = operator.tables.get("auth", {})
-        if not auth or "proxy" in auth:
-            return
-        lacks = Worded(LABEL_BROWSER_IDENTITY, {})
-    raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, place=place, server=label, problem=lacks)
+        lacks = _lack_of_browsers(operator)
+    if lacks is not None:
+        raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, place=place, server=label, problem=lacks)
+
+
+def _lack_of_browsers(operator: OperatorConfig) -> Worded | None:
+    """What the pages lack to know the caller of a browser."""
+    auth = operator.tables.get("auth", {})
+    needed = "oauth" if "sign_in" in _gateway(operator) else "proxy"
+    if needed == "oauth" and "proxy" in auth:
+        return Worded(LABEL_ONE_BROWSER_IDENTITY, {})
+    return None if not auth or needed in auth else Worded(LABEL_BROWSER_IDENTITY, {})
+
+
+def sign_in_of(grants: CallerGrants, operator: OperatorConfig) -> SignInSettings | None:
+    """Return the settings by which the browsers of callers sign in, if there are some. Raises
+    ``ConfigurationError``."""
+    table = _gateway(operator).get("sign_in")
+    if table is None:
+        return None
+    try:
+        secret = secret_or_none(table)
+    except SecretAbsent as error:
+        problem = Worded(LABEL_SIGN_IN_SECRET, {"problem": error.problem})
+        facts = {"place": operator.place(("gateway", "sign_in")), "server": next(iter(grants.servers))}
+        raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, **facts, problem=problem) from None
+    return SignInSettings(table["client_id"], secret, table.get("issuer"), tuple(table.get("trusted", ())))
 
 
 def exchanges_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, CallerExchange]:

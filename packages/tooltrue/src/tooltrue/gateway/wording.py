@@ -242,8 +242,9 @@ LABEL_GRANT_KEY: Final = message(
 )
 LABEL_BROWSER_IDENTITY: Final = message(
     "TT9334",
-    "callers that a browser can prove: a proxy in [auth], or this machine alone",
-    "浏览器可证明身份的调用者：[auth] 中的代理，或仅限本机",
+    "callers that a browser can prove: a proxy in [auth], oauth in [auth] with sign_in in [gateway], or this machine "
+    "alone",
+    "浏览器可证明身份的调用者：[auth] 中的 proxy，[auth] 中的 oauth 加上 [gateway] 中的 sign_in，或仅限本机",
 )
 REASON_NOT_SHARED: Final = message(
     "TT9335",
@@ -269,4 +270,19 @@ CALLER_NOT_AUTHORIZED: Final = message(
     "TT9365",
     "The server {server} was not called, because it does not admit this caller: {problem}",
     "未调用服务器 {server}，因为它不接纳此调用者：{problem}",
+)
+LABEL_ONE_BROWSER_IDENTITY: Final = message(
+    "TT9366",
+    "one way to know browsers: proxy in [auth] or sign_in in [gateway], and not both",
+    "唯一一种识别浏览器的方式：[auth] 中的 proxy 或 [gateway] 中的 sign_in，不能同时使用",
+)
+LABEL_SIGN_IN_SECRET: Final = message(
+    "TT9367",
+    "the secret of sign_in in [gateway], from secret_env, secret_file or secret_keyring ({problem})",
+    "[gateway] 中 sign_in 的密钥，来自 secret_env、secret_file 或 secret_keyring（{problem}）",
+)
+LABEL_SIGN_IN_ISSUER: Final = message(
+    "TT9368",
+    "the issuer of sign_in in [gateway], which is one of the callers' issuers: {issuers}",
+    "[gateway] 中 sign_in 的 issuer，即调用者的签发者之一：{issuers}",
 )

@@ -22,7 +22,7 @@ from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import unreachable_rules
 from tooltrue.policy.rules.rule import Rule, Rules
-from tooltrue.policy.server_auth_table import SECRET, SERVER_AUTH
+from tooltrue.policy.server_auth_table import SECRET, SERVER_AUTH, SIGN_IN
 from tooltrue.policy.wording import (
     CONFIG_FILE_UNREADABLE,
     CONFIG_KEY_INVALID,
@@ -229,6 +229,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
             "grants": _TEXT,
             "grant_key": SECRET,
             "old_grant_key": SECRET,
+            "sign_in": SIGN_IN,
         },
         _gateway_settings,
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["SECRET", "SERVER_AUTH"]
+__all__ = ["SECRET", "SERVER_AUTH", "SIGN_IN"]
 
 
 def _closed(keys: Mapping[str, Any], *required: str) -> dict[str, Any]:
@@ -20,6 +20,9 @@ _TEXTS: Final = {"type": "array", "items": _TEXT, "minItems": 1}
 _SECRET: Final[Mapping[str, Any]] = dict.fromkeys(("secret_env", "secret_file", "secret_keyring"), _TEXT)
 SECRET: Final = _closed(_SECRET)
 """Where a secret is: a variable of the environment, a file, or an entry of the keyring. This file holds none."""
+
+SIGN_IN: Final = _closed({"client_id": _TEXT, "issuer": _TEXT, "trusted": _TEXTS, **_SECRET}, "client_id")
+"""The gateway as the web client by which the browsers of callers sign in at their issuer."""
 
 SERVER_AUTH: Final = _closed(
     {

@@ -188,6 +188,11 @@ class OAuth(Authentication):
         }
         self.pages = self._published()
 
+    @property
+    def issuers(self) -> Sequence[str]:
+        """The URLs of the issuers whose tokens are accepted."""
+        return list(self._issuers)
+
     async def principal(self, carrier: Carrier) -> Principal | None:
         token = bearer(carrier)
         if token is None:
