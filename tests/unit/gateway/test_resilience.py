@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
 
 from tooltrue import Client, RpcError, Server
 from tooltrue.client.config import HostConfig, ServerConfig
@@ -218,6 +222,48 @@ def test_calls_that_their_caller_gives_up_say_nothing_of_a_server(era: Era, tmp_
         return outcomes(gateway, "evil")
 
     assert beside(evil, use, tmp_path, "[servers.evil]\nfailures = 1\n") == {"cancelled": 3}
+
+
+class LockedKeyring(KeyringBackend):
+    """A keyring whose owner does not answer."""
+
+    priority = 5.0  # pyright: ignore[reportAssignmentType]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_answered = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.is_answered.wait(LIMIT)
+        return None
+
+    def set_password(self, service: str, username: str, password: str) -> None: ...
+
+    def delete_password(self, service: str, username: str) -> None: ...
+
+
+def test_a_server_whose_secret_cannot_be_read_yet_keeps_no_other_from_its_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    locked = LockedKeyring()
+    monkeypatch.setattr(keyring, "get_keyring", lambda: locked)
+    servers = {
+        "locked": ServerConfig("locked", "locked", sys.executable, env={"TOKEN": "${keyring:token}"}),
+        "absent": ServerConfig("absent", "absent", url="http://127.0.0.1:1/mcp", headers={"Authorization": "none"}),
+    }
+
+    async def run() -> dict[str, str]:
+        gateway = Gateway(servers, host_settings={"patience": Patience(ready=ENOUGH, again=LIMIT)})
+        async with gateway.in_lifespan():
+            try:
+                absent = gateway.host.life_of("absent")
+                assert absent is not None
+                await asyncio.wait_for(absent.settled.wait(), LIMIT)
+                return {status.name: status.state for status in gateway.host.servers}
+            finally:
+                locked.is_answered.set()
+
+    assert asyncio.run(run()) == {"locked": "starting", "absent": "unavailable"}
 
 
 # --- metrics, traces, records -----------------------------------------------------------------------------------------

@@ -362,7 +362,8 @@ class Host:
         """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
         if one.target is not None:
             return one.target, {"revision": one.revision}
-        async with self._at_person:
+        is_asked = self._approve_launch is not None or self._ask_input is not None
+        async with self._at_person if is_asked else contextlib.nullcontext():
             return await connect(
                 one,
                 self.config,
