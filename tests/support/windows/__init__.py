@@ -117,7 +117,7 @@ class Function:
         self.__name__ = name
 
     def __call__(self, *arguments: Any) -> Any:
-        first = next(iter(self._calls.values()))
+        first = self._calls[min(self._calls)]
         maker = _makers.get(arguments[0]) if arguments and isinstance(arguments[0], int) else None
         result = self._calls.get(maker or "", first)(*arguments)
         return result if self.errcheck is None else self.errcheck(result, self, arguments)
