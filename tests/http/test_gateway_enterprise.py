@@ -118,9 +118,10 @@ def enterprise(mounts: Mounts, issuer: Issuing, other: Issuing, request: pytest.
     ):
         place = f"http://127.0.0.1:{mounts.port}"
         text = TABLE.format(issuer=issuer.url, provider=place + idp, named=issuer.url)
+        old, new = getattr(request, "param", ("", ""))
         gateway = Gateway(
             HostConfig("", Path(), (ServerConfig("up", "up", url=upstream),)),
-            operator=read_operator_config("tooltrue.toml", text.replace(*getattr(request, "param", ("", "")))),
+            operator=read_operator_config("tooltrue.toml", text.replace(old, new)),
             confirm=Confirm.never(),
             host_settings=PATIENCE,
             authenticate=[ApiKeys({"ci": Key(DIGEST, frozenset())}), oauth(other)],
