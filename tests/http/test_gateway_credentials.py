@@ -64,6 +64,17 @@ def test_a_header_from_a_secret_authenticates_the_gateway(
         assert behind(gateway_of(HEADER.format(name=name, scheme=scheme), up=url), "up_who") == "key:gateway"
 
 
+def test_a_server_that_is_given_by_its_url_gets_the_credentials_too(
+    mounts: Mounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UP_KEY", KEY)
+    with mounts.mounted(keyed().http_app()) as path:
+        servers = {"up": f"http://127.0.0.1:{mounts.port}{path}"}
+        operator = read_operator_config("tooltrue.toml", HEADER.format(name="X-API-Key", scheme=""))
+        gateway = Gateway(servers, operator=operator, confirm=Confirm.never(), host_settings=PATIENCE)
+        assert behind(gateway, "up_who") == "key:gateway"
+
+
 def test_a_secret_comes_from_a_file(mounts: Mounts, tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{KEY}\n")
     text = f'[servers.up.auth.header]\nname = "X-API-Key"\nsecret_file = {str(tmp_path / "key")!r}\n'
@@ -146,9 +157,18 @@ def test_a_header_is_set_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problem(NAMED.format("X-Key"), one) == "TT4802"
 
 
-def test_a_program_gets_its_credentials_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "one",
+    [
+        ServerConfig("up", "up", command="serve"),
+        ServerConfig("up", "up", target=["serve"]),
+        ServerConfig("up", "up", target=keyed()),
+    ],
+    ids=["a command", "words of a command", "an object"],
+)
+def test_a_program_gets_its_credentials_by_its_environment(one: ServerConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UP_KEY", "s3cret")
-    assert problem(NAMED.format("X-Key"), ServerConfig("up", "up", command="serve")) == "TT4801"
+    assert problem(NAMED.format("X-Key"), one) == "TT4801"
 
 
 def test_a_secret_does_not_travel_in_the_clear(mounts: Mounts, monkeypatch: pytest.MonkeyPatch) -> None:

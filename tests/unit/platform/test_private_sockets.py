@@ -227,7 +227,7 @@ def test_both_ends_refuse_a_process_of_another_user(monkeypatch: pytest.MonkeyPa
     from support.windows import rights  # noqa: PLC0415 - imported under this name by the stand-ins
     from tooltrue._internal.platform.windows_handles import open_pipe, user_name  # noqa: PLC0415 - of one system
     from tooltrue._internal.platform.windows_private_pipes import (  # noqa: PLC0415 - of one system
-        PipeHandle,  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType] - Windows's asyncio has it
+        PipeHandle,  # pyright: ignore[reportAttributeAccessIssue] - Windows's asyncio has it
     )
 
     assert user_name()  # as of now

@@ -103,8 +103,8 @@ class ServerConfig:
     patterns) and ``hints`` (whether the server's own annotations are trusted) are the operator's decision, and exist in
     TOML alone. ``prefix`` of ``False`` gives tools and prompts their own names, without that of the server, and
     ``shared`` gives all callers of a gateway one process or session; both are settings of a gateway. ``target`` is for
-    servers that come from no file: the object that a client connects to. ``auth`` authenticates the requests to
-    ``url``, in place of the sign-in of this user.
+    servers that come from no file: the object that a client connects to, or a URL. ``auth`` authenticates the requests
+    to a URL, in place of the sign-in of this user.
     """
 
     label: str

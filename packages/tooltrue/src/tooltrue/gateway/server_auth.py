@@ -90,7 +90,7 @@ def auth_of(one: ServerConfig, operator: OperatorConfig) -> Auth | None:
     path = ("servers", one.label, "auth")
     table = _table_of(one, operator)
     place = operator.place(path)
-    if one.command is not None:
+    if one.url is None and not _is_url(one.target):
         raise ConfigurationError.of(GATEWAY_AUTH_WITHOUT_URL, place=place, server=one.label)
     own = [name for name in _OWN if name in table]
     of_callers = [name for name in _OF_CALLERS if name in table]
@@ -103,6 +103,10 @@ def auth_of(one: ServerConfig, operator: OperatorConfig) -> Auth | None:
     with _placed(one, operator.place((*path, own[0]))):
         secret = secret_of(table[own[0]])
         return _header(one, table[own[0]], secret) if own[0] == "header" else _client(table[own[0]], secret)
+
+
+def _is_url(target: object) -> bool:
+    return isinstance(target, str) and target.startswith(("https://", "http://"))
 
 
 def grants_of(one: ServerConfig, operator: OperatorConfig) -> GrantSettings | None:

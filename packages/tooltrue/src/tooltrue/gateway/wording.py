@@ -162,9 +162,8 @@ GATEWAY_SECRET_NOT_AVAILABLE: Final = message(
 )
 GATEWAY_AUTH_WITHOUT_URL: Final = message(
     "TT4801",
-    "{place}: the server {server} is a program. auth is for servers with a URL; a program gets its credentials by its "
-    "environment.",
-    "{place}：服务器 {server} 是一个程序。auth 仅用于有 URL 的服务器；程序通过环境变量获得凭据。",
+    "{place}: the server {server} has no URL, which auth is for. A program gets its credentials by its environment.",
+    "{place}：服务器 {server} 没有 URL，而 auth 仅用于有 URL 的服务器。程序通过环境变量获得凭据。",
 )
 GATEWAY_AUTH_INVALID: Final = message(
     "TT4802",

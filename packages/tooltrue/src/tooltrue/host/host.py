@@ -361,7 +361,7 @@ class Host:
     async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
         """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
         if one.target is not None:
-            return one.target, {"revision": one.revision}
+            return one.target, {"auth": one.auth, "revision": one.revision}
         is_asked = self._approve_launch is not None or self._ask_input is not None
         async with self._at_person if is_asked else contextlib.nullcontext():
             return await connect(
