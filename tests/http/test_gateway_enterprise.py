@@ -18,6 +18,7 @@ from support.issuing.enterprise import ID_JAG, IdentityProvider, VouchedTokens
 from support.issuing.server import Issuing, parts
 from support.issuing.visiting import guarded_at
 from support.wire.mounting import Mounts
+from support.wire.recording import RecordedApp
 from tooltrue import ApiKeys, Client, ConfigurationError
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.gateway.gateway import Gateway
@@ -53,24 +54,6 @@ def secrets_of_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OWN_SECRET", "secret")
 
 
-class Upstream:
-    """The server. ``sent`` are the headers and bodies that it gets."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-        self.serving = app.serving
-        self.sent: list[str] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def recorded() -> Any:
-            message = await receive()
-            self.sent.append(str(message.get("body", b"")))
-            return message
-
-        self.sent.append(str(scope["headers"]))
-        await self._app(scope, recorded, send)
-
-
 @dataclass
 class Enterprise:
     """A gateway at ``url``, whose callers have tokens of ``company``, before a server whose issuer is ``issuer``."""
@@ -80,7 +63,7 @@ class Enterprise:
     issuer: Issuing
     provider: IdentityProvider
     tokens: VouchedTokens
-    upstream: Upstream
+    upstream: RecordedApp
 
     def results(self, *tokens: str, tool: str = "up_who") -> list[Any]:
         """The results of a call with each of these tokens."""
@@ -105,10 +88,10 @@ class Enterprise:
 @pytest.fixture
 def enterprise(mounts: Mounts, issuer: Issuing, other: Issuing, request: pytest.FixtureRequest) -> Iterator[Enterprise]:
     provider, tokens = IdentityProvider(other, {issuer.url: "at-up"}), VouchedTokens(issuer, other)
-    made: list[Upstream] = []
+    made: list[RecordedApp] = []
 
     def upstream_at(url: str) -> Any:
-        made.append(Upstream(guarded_at(url, issuer).http_app()))
+        made.append(RecordedApp(guarded_at(url, issuer).http_app()))
         return made[0]
 
     with (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,8 +14,9 @@ import pytest
 
 from support.issuing.calling import RESOURCE, oauth
 from support.issuing.server import Issuing, parts
-from support.issuing.visiting import serving
+from support.issuing.visiting import guarded_at
 from support.wire.mounting import Mounts
+from support.wire.recording import RecordedApp
 from tooltrue import ApiKeys, Client, ConfigurationError
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.gateway.gateway import Gateway
@@ -37,6 +39,7 @@ class TokenEndpoint:
         self.forms: list[dict[str, str]] = []
         self.logins: list[str] = []
         self.status = 200
+        self.tokens: list[str] = []
         self.refused: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -47,6 +50,7 @@ class TokenEndpoint:
         is_refused = parts(form["subject_token"])[1]["sub"] in self.refused
         audience = "https://other.example/mcp" if is_refused else form["resource"]
         token = self._issuer.signed(aud=audience, sub=f"ada-{len(self.forms)}")
+        self.tokens.append(token)
         answer = {"access_token": token, "token_type": "Bearer", "expires_in": 600}
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -58,17 +62,31 @@ def secrets_of_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OWN_SECRET", "secret")
 
 
-def values(mounts: Mounts, issuer: Issuing, endpoint: TokenEndpoint, tokens: list[str], more: str = "") -> list[Any]:
-    """The results of a call with each of these tokens, through one gateway."""
+def values(
+    mounts: Mounts,
+    issuer: Issuing,
+    endpoint: TokenEndpoint,
+    tokens: list[str],
+    more: str = "",
+    tool: str = "up_who",
+    sent: list[str] | None = None,
+) -> list[Any]:
+    """The results of two calls with each of these tokens, through one gateway. ``sent`` gets all that its server
+    does."""
 
     async def run(url: str) -> list[Any]:
         found: list[Any] = []
         for token in tokens:
             async with Client(url, headers={"Authorization": f"Bearer {token}"}) as client:
-                found += [await client.call_tool("up_who"), await client.call_tool("up_who")]
+                found += [await client.call_tool(tool), await client.call_tool(tool)]
         return found
 
-    with serving(mounts, issuer) as upstream, mounts.mounted(endpoint, lives=False) as at:
+    def upstream_at(url: str) -> RecordedApp:
+        app = RecordedApp(guarded_at(url, issuer).http_app())
+        app.sent = app.sent if sent is None else sent
+        return app
+
+    with mounts.mounted_at(upstream_at) as upstream, mounts.mounted(endpoint, lives=False) as at:
         text = f"""
 [servers.up.auth.client]
 client_id = "agent"
@@ -128,6 +146,28 @@ def test_two_clients_of_a_caller_have_a_token_each(mounts: Mounts, issuer: Issui
     results = values(mounts, issuer, endpoint, [chat, editor, chat])
     assert [result.value[0][-5:] for result in results[::2]] == ["ada-1", "ada-2", "ada-1"]
     assert [form["subject_token"] for form in endpoint.forms] == [chat, editor]
+
+
+@pytest.mark.attack("B38")
+@pytest.mark.parametrize("tool", ["up_who", "up_save", "up_wipe"])
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_b38_the_token_of_a_caller_goes_to_the_token_endpoint_alone(
+    mounts: Mounts, issuer: Issuing, caplog: pytest.LogCaptureFixture, tool: str, status: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    endpoint, token, sent = TokenEndpoint(issuer), issuer.signed(aud=RESOURCE), list[str]()
+    endpoint.status = status
+    values(mounts, issuer, endpoint, [token], tool=tool, sent=sent)
+    assert endpoint.forms[0]["subject_token"] == token
+    texts = [*sent, *map(str, issuer.said), *(record.getMessage() for record in caplog.records)]
+    assert not any(token.rpartition(".")[2] in text for text in texts)
+
+
+@pytest.mark.twin("B38")
+def test_b38_twin_the_token_of_the_endpoint_arrives(mounts: Mounts, issuer: Issuing) -> None:
+    endpoint, sent = TokenEndpoint(issuer), list[str]()
+    values(mounts, issuer, endpoint, [issuer.signed(aud=RESOURCE)], sent=sent)
+    assert any(endpoint.tokens[0] in text for text in sent)
 
 
 def test_a_key_of_the_gateway_is_exchanged_for_nothing(mounts: Mounts, issuer: Issuing) -> None:
