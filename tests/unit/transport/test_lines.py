@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.lines import InputPace, LineSplitter
 
 TOO_LONG = None
 
@@ -81,3 +81,38 @@ def test_any_cut_into_chunks_gives_the_same_lines(lines: list[bytes], data: st.D
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
     chunks = [whole[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     assert split(*chunks) == split(whole)
+
+
+# --- the pace --------------------------------------------------------------------------------------------------------
+
+
+def test_the_lines_of_a_second_are_taken_at_once_and_more_make_a_pause() -> None:
+    pace = InputPace(100.0)
+    assert pace.take(100, 0, 5.0) == 0.0
+    assert pace.take(50, 0, 5.0) == 0.5
+    assert pace.take(0, 0, 5.5) == 0.0
+    assert pace.take(100, 0, 5.5) == 1.0
+    assert pace.take(100, 0, 60.0) == 0.0
+
+
+def test_a_long_line_counts_as_several() -> None:
+    assert InputPace(1.0).take(1, 3 * 4_096, 0.0) == 3.0
+
+
+def test_answers_to_requests_make_no_pause() -> None:
+    pace = InputPace(10.0)
+    for turn in range(1_000):
+        pace.expect()
+        assert pace.take(1, 0, turn / 1_000) == 0.0
+    for _ in range(10):
+        pace.expect()
+    assert pace.take(20, 0, 1.0) == 0.0
+    assert pace.take(1, 0, 1.0) > 0.0
+
+
+def test_answers_that_never_come_leave_room_for_no_more_than_a_second() -> None:
+    pace = InputPace(10.0)
+    for _ in range(1_000):
+        pace.expect()
+    assert pace.take(20, 0, 0.0) == 0.0
+    assert pace.take(10, 0, 0.0) == 1.0

@@ -138,11 +138,49 @@ def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is
     assert left_of([asyncio.run(main())]) == []
 
 
+FLOOD = """
+import sys, time
+print("first" + "\\n-" * 1_500, flush=True)
+time.sleep(0.05)
+print("last", flush=True)
+sys.stdin.read()
+"""
+
+
+class FloodedEar(Ear):
+    """Knows when it heard the first and the last line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at: dict[bytes, float] = {}
+        self.has_ended = asyncio.Event()
+
+    def feed(self, frame: bytes) -> None:
+        self.at[frame] = asyncio.get_running_loop().time()
+        if frame == b"last":
+            self.has_ended.set()
+
+
+def test_a_flood_of_lines_is_read_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio_client, "_LINES_PER_SECOND", 1_000.0)
+
+    async def main() -> float:
+        ear = FloodedEar()
+        link = StdioLink([sys.executable, "-c", FLOOD])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.has_ended.wait()
+            await link.close()
+        return ear.at[b"last"] - ear.at[b"first"]
+
+    assert asyncio.run(main()) >= 0.5
+
+
 # A server that does not end with its input, but terminates when it is asked to.
 PATIENT = """
 import signal, sys, time
 def end(*_):
-    print("terminates", flush=True)
+    open(sys.argv[1], "w").close()
     sys.exit()
 signal.signal(signal.SIGTERM, end)
 print("ready", flush=True)
@@ -152,10 +190,10 @@ while True:
 
 
 @pytest.mark.needs("signals")
-def test_a_child_process_that_is_not_waited_for_any_longer_is_asked_to_terminate() -> None:
-    async def main() -> bytes:
+def test_a_child_process_that_is_not_waited_for_any_longer_is_asked_to_terminate(tmp_path: Path) -> None:
+    async def main() -> None:
         ear = Ear()
-        link = StdioLink([sys.executable, "-c", PATIENT])
+        link = StdioLink([sys.executable, "-c", PATIENT, str(tmp_path / "terminated")])
         async with asyncio.timeout(LIMIT):
             await link.open(ear)
             await ear.heard.wait()
@@ -163,9 +201,9 @@ def test_a_child_process_that_is_not_waited_for_any_longer_is_asked_to_terminate
             await asyncio.sleep(0)
             link.terminate()
             await closing
-        return ear.last
 
-    assert asyncio.run(main()) == b"terminates"
+    asyncio.run(main())
+    assert (tmp_path / "terminated").exists()
 
 
 def test_a_child_process_that_is_not_waited_for_any_longer_is_killed_where_it_ignores_termination(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["MAX_LINE", "LineSplitter"]
+__all__ = ["MAX_LINE", "InputPace", "LineSplitter"]
 
 MAX_LINE = 16 * 1024 * 1024
+_BYTES_OF_A_LINE = 4 * 1024
 
 
 class LineSplitter:
@@ -64,3 +65,26 @@ class LineSplitter:
             self._overflow()
         elif line and not line.isspace():
             self._line(line.removesuffix(b"\r"))
+
+
+class InputPace:
+    """How fast the lines of one input are taken, so that it leaves the event loop to others, however much it has:
+    ``per_second``, and those of a second at once. Each 4 KiB count as a line too. Lines that are expected, as answers,
+    count for nothing."""
+
+    def __init__(self, per_second: float) -> None:
+        self._per_second = per_second
+        self._taken = 0.0  # negative while more lines are expected than have come
+        self._at = 0.0
+
+    def expect(self) -> None:
+        """Note that a line is expected."""
+        self._taken = max(self._taken - 1.0, -self._per_second)
+
+    def take(self, lines: int, size: int, now: float) -> float:
+        """Note lines that have been taken. Returns for how many seconds no more are to be taken."""
+        if self._taken > 0.0:
+            self._taken = max(0.0, self._taken - (now - self._at) * self._per_second)
+        self._at = now
+        self._taken += lines + size / _BYTES_OF_A_LINE
+        return max(0.0, self._taken / self._per_second - 1.0)

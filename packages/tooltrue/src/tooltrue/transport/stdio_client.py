@@ -21,7 +21,7 @@ from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
-from tooltrue.transport.lines import LineSplitter
+from tooltrue.transport.lines import InputPace, LineSplitter
 from tooltrue.transport.wording import (
     BATCH_FILE_ARGUMENT_REFUSED,
     LABEL_NO_OUTPUT,
@@ -38,6 +38,7 @@ _PATIENCE_SECONDS = 2.0
 _TERMINATION_SECONDS = 0.4
 _LAST_WORDS_SECONDS = 0.5
 _KEPT_STDERR = 65_536
+_LINES_PER_SECOND = 5_000.0
 _MAX_UNREAD = 64 * 1024 * 1024
 
 
@@ -85,6 +86,8 @@ class StdioLink:
             raise ConnectionLost.of(CONNECTION_CLOSED)
         if pipe.unread > _MAX_UNREAD:
             raise ConnectionLost.of(SERVER_INPUT_NOT_READ, command=self._command[0])
+        if id is not None and self._child is not None:
+            self._child.pace.expect()
         pipe.write(frame + b"\n")
 
     async def flush(self) -> None:
@@ -166,13 +169,14 @@ class _ServerProcess:
         self._receiver = receiver
         self._name = name
         self._lines = LineSplitter(receiver.feed, self._too_long)
+        self.pace = InputPace(_LINES_PER_SECOND)
         self._exited = asyncio.Event()
         self._stderr = b""
         self._has_ended_stdout = self._has_ended_stderr = False
 
     def events(self) -> ChildEvents:
         return ChildEvents(
-            self._lines.feed, self._stdout_ended, self._stderr_received, self._stderr_ended, self._process_exited
+            self._stdout_received, self._stdout_ended, self._stderr_received, self._stderr_ended, self._process_exited
         )
 
     def _stop_reading(self) -> None:
@@ -183,6 +187,14 @@ class _ServerProcess:
         """Give up the connection and stop reading: the line may be endless."""
         self._receiver.lose(ConnectionLost.of(SERVER_LINE_TOO_LONG))
         self._stop_reading()
+
+    def _stdout_received(self, data: bytes) -> None:
+        self._lines.feed(data)
+        loop = asyncio.get_running_loop()
+        pause = self.pace.take(data.count(b"\n"), len(data), loop.time())
+        if pause and self.process is not None:
+            self.process.pause_reading()
+            loop.call_later(pause, self.process.read_on)
 
     def _stderr_received(self, data: bytes) -> None:
         self._stderr = (self._stderr + data)[-_KEPT_STDERR:]

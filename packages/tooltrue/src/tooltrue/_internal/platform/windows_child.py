@@ -34,6 +34,15 @@ class Child:
             target=_wait_for, args=(program, asyncio.get_running_loop(), events), name="tooltrue-child", daemon=True
         ).start()
 
+    def pause_reading(self) -> None:
+        """Leave its standard output unread until :meth:`read_on`, so that it can write no more than a pipe holds."""
+        if self._output is not None:
+            self._output.pause()
+
+    def read_on(self) -> None:
+        if self._output is not None:
+            self._output.resume()
+
     def stop_reading(self) -> None:
         """Read no more of its standard output, and close that."""
         if self._output is not None:
