@@ -19,7 +19,9 @@ from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id, Notification, RpcRequest
 from tooltrue.jsonrpc.peer import NotificationChannel, Peer
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport.http_client import HttpLink
+from tooltrue.transport.http_client import HttpLink, events
+from tooltrue.transport.http_connection import HttpResponse
+from tooltrue.transport.lines import InputPace
 
 __all__ = ["each_event_loop"]
 
@@ -258,3 +260,46 @@ def test_a_header_that_cannot_be_sent_fails_its_request_alone():
             await link.close()
 
     asyncio.run(main())
+
+
+class EagerAnswer(HttpResponse):
+    """A stream of events that are all there already."""
+
+    def __init__(self, count: int) -> None:
+        self.status = 200
+        self.headers = {"content-type": "text/event-stream"}
+        self._count = count
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        for _ in range(self._count):
+            yield b"data: -\n\n"
+
+
+def test_a_stream_that_always_has_another_event_leaves_the_event_loop_to_others() -> None:
+    async def main() -> int:
+        turns, is_over = 0, False
+
+        async def count() -> None:
+            nonlocal turns
+            while not is_over:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        async for _ in events(EagerAnswer(2_000), "http://127.0.0.1/", 1_000, InputPace(1e6)):
+            pass
+        is_over = True
+        await counting
+        return turns
+
+    assert asyncio.run(main()) >= 19
+
+
+def test_a_stream_is_read_at_its_pace() -> None:
+    async def main() -> float:
+        began = asyncio.get_running_loop().time()
+        async for _ in events(EagerAnswer(15), "http://127.0.0.1/", 1_000, InputPace(100 / 8)):
+            pass
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(main()) >= 0.15

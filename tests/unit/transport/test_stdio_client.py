@@ -162,7 +162,7 @@ class FloodedEar(Ear):
 
 
 def test_a_flood_of_lines_is_read_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio_client, "_LINES_PER_SECOND", 1_000.0)
+    monkeypatch.setattr(stdio_client, "LINES_PER_SECOND", 1_000.0)
 
     async def main() -> float:
         ear = FloodedEar()

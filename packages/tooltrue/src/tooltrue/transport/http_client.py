@@ -25,6 +25,7 @@ from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.protocol.headers import METHOD_HEADER, PARAM_PREFIX
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
 from tooltrue.transport.http_connection import Broken, Connection, ConnectionPool, HttpResponse
+from tooltrue.transport.lines import LINES_PER_SECOND, InputPace
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
     HTTP_ERROR_STATUS,
@@ -44,6 +45,7 @@ __all__ = ["HttpLink", "HttpStatus", "HttpTarget", "Unreadable", "events", "is_s
 _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 _MAX_BYTES = 64 * 1024 * 1024
+_EVENTS_OF_A_TURN = 100
 _LISTEN_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 _TELL_SECONDS = 10.0
@@ -180,8 +182,9 @@ def is_stream(answer: HttpResponse) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
 
 
-async def events(answer: HttpResponse, url: str, most: int) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """The events of a stream. An event larger than ``most`` bytes is an error, and so is a compressed stream."""
+async def events(answer: HttpResponse, url: str, most: int, pace: InputPace) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """The events of a stream, at ``pace``. An event larger than ``most`` bytes is an error, and so is a compressed
+    stream."""
     if answer.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise Broken("its answer is compressed, although the request excludes that")
     # A stream of events is UTF-8. httpx2 would take the charset that the server names, and some codecs decompress.
@@ -189,8 +192,13 @@ async def events(answer: HttpResponse, url: str, most: int) -> AsyncIterator[htt
     response = httpx2.Response(
         answer.status, headers=headers, stream=_Parts(answer), request=httpx2.Request("GET", url)
     )
+    loop, count = asyncio.get_running_loop(), 0
     async for event in httpx2.EventSource(response, max_event_size=most):
         yield event
+        count += 1
+        pause = pace.take(1, len(event.data), loop.time())
+        if pause or count % _EVENTS_OF_A_TURN == 0:
+            await asyncio.sleep(pause)
 
 
 def _target(url: str, answer: HttpResponse) -> str:
@@ -237,6 +245,7 @@ class HttpLink:
         self._heads: dict[tuple[tuple[str, str], ...], bytes] = {}
         self._receiver: Receiver | None = None
         self._connections: ConnectionPool | None = None
+        self._pace = InputPace(LINES_PER_SECOND)
 
     @property
     def key(self) -> str | None:
@@ -467,7 +476,7 @@ class HttpLink:
         )
 
     async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:
-        async for event in events(answer, self._url, _MAX_BYTES):
+        async for event in events(answer, self._url, _MAX_BYTES, self._pace):
             reading.note(event)
             if event.data and event.event == "message":
                 reading.problem = self._feed(event.data.encode()) or reading.problem

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["MAX_LINE", "InputPace", "LineSplitter"]
+__all__ = ["LINES_PER_SECOND", "MAX_LINE", "InputPace", "LineSplitter"]
 
 MAX_LINE = 16 * 1024 * 1024
+LINES_PER_SECOND = 5_000.0
+"""The pace at which a client takes the messages of one server."""
 _BYTES_OF_A_LINE = 4 * 1024
 
 

@@ -21,6 +21,7 @@ from tooltrue.transport.carrier import Receiver
 from tooltrue.transport.fetch import origin_of
 from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, events, is_stream
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
+from tooltrue.transport.lines import LINES_PER_SECOND, InputPace
 from tooltrue.transport.urls import joined
 from tooltrue.transport.wording import (
     REASON_ENDPOINT_CHARACTERS,
@@ -58,6 +59,7 @@ class SseLink:
         self._stream: ConnectionPool | None = None
         self._posts: ConnectionPool | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._pace = InputPace(LINES_PER_SECOND)
         self._tasks: set[asyncio.Task[None]] = set()
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -107,7 +109,7 @@ class SseLink:
 
     async def _dispatch(self, answer: HttpResponse, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         endpoint, before = "", 0
-        async for event in events(answer, self._target.url, _MAX_EVENT):
+        async for event in events(answer, self._target.url, _MAX_EVENT, self._pace):
             if event.event == "endpoint":
                 endpoint = self._named_once(endpoint, event.data)
                 if not named.done():

@@ -21,7 +21,7 @@ from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
-from tooltrue.transport.lines import InputPace, LineSplitter
+from tooltrue.transport.lines import LINES_PER_SECOND, InputPace, LineSplitter
 from tooltrue.transport.wording import (
     BATCH_FILE_ARGUMENT_REFUSED,
     LABEL_NO_OUTPUT,
@@ -38,7 +38,6 @@ _PATIENCE_SECONDS = 2.0
 _TERMINATION_SECONDS = 0.4
 _LAST_WORDS_SECONDS = 0.5
 _KEPT_STDERR = 65_536
-_LINES_PER_SECOND = 5_000.0
 _MAX_UNREAD = 64 * 1024 * 1024
 
 
@@ -169,7 +168,7 @@ class _ServerProcess:
         self._receiver = receiver
         self._name = name
         self._lines = LineSplitter(receiver.feed, self._too_long)
-        self.pace = InputPace(_LINES_PER_SECOND)
+        self.pace = InputPace(LINES_PER_SECOND)
         self._exited = asyncio.Event()
         self._stderr = b""
         self._has_ended_stdout = self._has_ended_stderr = False
