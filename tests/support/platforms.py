@@ -70,7 +70,7 @@ FEATURES: dict[str, Feature] = {
     "local sockets": Feature(
         "sockets among the files (`AF_UNIX`)",
         _POSIX,
-        "`gateway` with several workers refuses servers that are programs",
+        "a named pipe of the user, between the processes of a gateway",
         lambda: hasattr(socket, "AF_UNIX"),
     ),
     "modes": Feature(
@@ -173,9 +173,9 @@ PARTS = (
     ),
     Part(
         "a gateway",
-        ("tests/unit/gateway",),
+        ("tests/unit/gateway", "tests/unit/platform/test_private_sockets.py"),
         verbs=("gateway", "grants", "wrap"),
-        windows="yes; with several workers only for servers that have an address",
+        windows="yes; several workers share programs by a named pipe",
     ),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),
     Part("check", ("tests/unit/check",), verbs=("check", "doctor", "find")),
