@@ -165,10 +165,12 @@ class UnknownTool(InvalidParams):
     """The caller has no such tool: unknown, removed and hidden tools look the same."""
 
     def __init__(self, text: str = "", *, code: str = TOOL_NOT_FOUND, facts: dict[str, Any] | None = None) -> None:
-        super().__init__(text, code=code, facts=facts or {"name": text})
+        super().__init__(code=code, facts=facts or {"name": text})
 
-    def __str__(self) -> str:  # toolsets of several parts catch most of these, and need no sentence
-        return sentence(self.code, "en", self.facts)
+    def __str__(self) -> str:
+        # Toolsets of several parts catch most of these, and need no sentence. A text that was set since, as by
+        # redaction, is the text.
+        return super().__str__() or sentence(self.code, "en", self.facts)
 
 
 class UnknownEntry(InvalidParams):
