@@ -163,34 +163,6 @@ def test_a_word_that_comes_again_when_the_call_has_ended_changes_nothing() -> No
     assert asyncio.run(run()) == "Hello Ada"
 
 
-class OvertakingFacts(MemoryFacts):
-    """Facts that take longer over an early word than over a late one, as a store with several connections may."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.turns = 100
-
-    async def publish(self, channel: str, payload: bytes) -> None:
-        if channel.startswith("gateway-answers:"):
-            self.turns -= 10
-            for _ in range(self.turns):
-                await asyncio.sleep(0)
-        await super().publish(channel, payload)
-
-
-def test_progress_comes_in_its_order_and_before_the_result() -> None:
-    async def run() -> list[Any]:
-        seen: list[Any] = []
-        note = lambda *report: seen.append(report[0])  # noqa: E731
-        facts = OvertakingFacts()
-        async with worker(facts, []) as first, worker(facts, []) as second:
-            question = await asked(first, lambda client: client.call_tool("up_count", progress=note))
-            result = await answered(second, question, ADA).call_tool("up_count", progress=note)
-            return [*seen, result.text]
-
-    assert asyncio.run(run()) == [1, 2, 3, 4, 5, "counted"]
-
-
 def test_a_prompt_and_a_resource_go_on_as_well() -> None:
     async def use(first: Client, second: Client) -> Any:
         question = await asked(first, lambda client: client.get_prompt("up_letter"))
