@@ -50,6 +50,14 @@ def upstream(ran: list[str]) -> Server:
             context.progress(number, 5)
         return "counted"
 
+    @server.tool(effect="read")
+    async def hang(context: Context) -> str:
+        """Wait for ever."""
+        context.ask(Form("Your name?", Name))
+        context.progress(1)
+        await asyncio.Event().wait()
+        return ""
+
     @server.prompt
     def letter(context: Context) -> str:
         answer = context.ask(Form("Your name?", Name))
@@ -163,6 +171,34 @@ def test_a_word_that_comes_again_when_the_call_has_ended_changes_nothing() -> No
     assert asyncio.run(run()) == "Hello Ada"
 
 
+class OvertakingFacts(MemoryFacts):
+    """Facts that take longer over an early word than over a late one, as a store with several connections may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = 100
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        if channel.startswith("gateway-answers:"):
+            self.turns -= 10
+            for _ in range(self.turns):
+                await asyncio.sleep(0)
+        await super().publish(channel, payload)
+
+
+def test_progress_comes_in_its_order_and_before_the_result() -> None:
+    async def run() -> list[Any]:
+        seen: list[Any] = []
+        note = lambda *report: seen.append(report[0])  # noqa: E731
+        facts = OvertakingFacts()
+        async with worker(facts, []) as first, worker(facts, []) as second:
+            question = await asked(first, lambda client: client.call_tool("up_count", progress=note))
+            result = await answered(second, question, ADA).call_tool("up_count", progress=note)
+            return [*seen, result.text]
+
+    assert asyncio.run(run()) == [1, 2, 3, 4, 5, "counted"]
+
+
 def test_a_prompt_and_a_resource_go_on_as_well() -> None:
     async def use(first: Client, second: Client) -> Any:
         question = await asked(first, lambda client: client.get_prompt("up_letter"))
@@ -208,3 +244,25 @@ def test_a_worker_that_has_ended_loses_its_calls_and_says_so(monkeypatch: pytest
     result = asyncio.run(run())
     assert result.is_error
     assert "Call again to begin anew" in result.text
+
+
+def test_a_worker_that_ends_while_it_runs_a_call_leaves_it_open_whether_it_took_effect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distant_rounds, "_HERE_SECONDS", 0.01)
+
+    async def run() -> Any:
+        facts, runs = MemoryFacts(), asyncio.Event()
+        note = lambda *report: runs.set()  # noqa: E731
+        async with worker(facts, []) as second:
+            async with worker(facts, []) as first:
+                question = await asked(first, lambda client: client.call_tool("up_hang", progress=note))
+                hanging = answered(second, question, ADA).call_tool("up_hang", progress=note)
+                call = asyncio.create_task(hanging)
+                await runs.wait()
+            monkeypatch.setattr(distant_rounds, "_SILENT_SECONDS", 0.05)  # a busy worker is not silent before
+            return await call
+
+    result = asyncio.run(run())
+    assert result.is_error
+    assert "the call may have taken effect" in result.text

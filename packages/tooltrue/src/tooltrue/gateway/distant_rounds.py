@@ -76,35 +76,37 @@ class DistantRounds:
     async def go_on(self, worker: str, name: str, context: RequestContext, method: str) -> Any:
         """Run a round at the worker that holds its operation. Raises ``ToolError`` if that worker has ended."""
         reply = secrets.token_urlsafe(16)
-        word_came, last = asyncio.Event(), asyncio.get_running_loop().time()
+        loop, has_ended, is_answered = asyncio.get_running_loop(), asyncio.Event(), False
+        last = loop.time()
 
         def on_word(payload: bytes) -> None:
-            nonlocal last
-            last = asyncio.get_running_loop().time()
+            nonlocal last, is_answered
+            last, is_answered = loop.time(), True
             match decode(payload):
                 case [str(kind), done, total, message] if kind == _PROGRESS:
                     context.channel.progress(done, total, message)
                 case [str(kind), str(level), data, logger] if kind == _LOG:
                     context.channel.log(level, data, logger)
+                case [str(kind)] if kind == _DONE:
+                    has_ended.set()
                 case _:
-                    word_came.set()
+                    pass
 
         unsubscribe = await self._facts.subscribe(_answers(reply), on_word)
         responses: Mapping[str, Json] = {} if context.rounds is None else context.rounds.responses
         word = encode([_GO_ON, reply, name, context.principal.id, responses, context.capabilities])
-        is_answered = False
         try:
             while True:
                 if not is_answered:
                     await self._facts.publish(_worker(worker), word)
+                # Not at any other word: progress that came before the outcome may be on its way still.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_HERE_SECONDS):
-                        await word_came.wait()
-                is_answered = is_answered or word_came.is_set()
-                word_came.clear()
+                        await has_ended.wait()
+                has_ended.clear()
                 if (outcome := await self._facts.remove(_outcome(reply))) is not None:
                     return _outcome_of(decode(outcome), method)
-                if asyncio.get_running_loop().time() - last > _SILENT_SECONDS:
+                if loop.time() - last > _SILENT_SECONDS:
                     raise ToolError.of(HOLDER_LOST if is_answered else HELD_OPERATION_GONE)
         except asyncio.CancelledError:
             await asyncio.shield(self._facts.publish(_worker(worker), encode([_CANCEL, reply])))
