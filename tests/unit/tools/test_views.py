@@ -213,6 +213,19 @@ def test_a_tool_that_has_left_its_part_is_not_called_there_again():
     assert "of the second" in called()
 
 
+def test_a_tool_that_two_parts_have_for_different_callers_is_called_where_its_caller_has_it():
+    tools = toolset("a")
+    both = combined(
+        filtered(tools, lambda tool, context: context.principal.id == "ada"),
+        filtered(tools, lambda tool, context: context.principal.id == "bob"),
+    )
+    for name in ("ada", "bob", "ada"):
+        context = RequestContext(Principal(name), SILENT)
+        tool = asyncio.run(both.find_tool("a", context))
+        result = asyncio.run(both.call_tool(ToolCall("a", {}, context, tool=tool)))
+        assert isinstance(result, CallToolResult)
+
+
 def test_each_caller_has_its_own_list_and_keeps_it():
     tools = toolset("read", "wipe")
     hiding = filtered(tools, lambda tool, context: context.principal.id == "root" or tool.name != "wipe")

@@ -292,7 +292,7 @@ class _Combined(Value, frozen=True):
         default_factory=lambda: defaultdict[str, DerivedLists[Any]](DerivedLists)
     )
     _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
-    _owners: dict[str, tuple[Tool, Provider]] = field(default_factory=dict[str, tuple[Tool, Provider]])
+    _owners: dict[str, Provider] = field(default_factory=dict[str, Provider])
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
@@ -349,21 +349,27 @@ class _Combined(Value, frozen=True):
         return False
 
     def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
-        # The tool of nearly every call was found here a moment ago, when all parts were asked, and is the one that was
-        # called last by this name. Its part refuses the call if the tool is there no longer.
-        last = self._owners.get(call.name)
-        if last is None or last[0] is not call.tool or self._is_off(last[0], call.context):
-            return self._call_owner(call)
-        return last[1].call_tool(call)
+        owner = self._last_owner(call)
+        return self._call_owner(call) if owner is None else owner.call_tool(call)
+
+    def _last_owner(self, call: ToolCall) -> Provider | None:
+        """Return the part that had this name last, if this caller has the tool of the call there: the tool was found
+        here a moment ago, when all parts were asked."""
+        owner, tool = self._owners.get(call.name), call.tool
+        if owner is None or tool is None or tool.name != call.name or self._is_off(tool, call.context):
+            return None
+        try:
+            return owner if owner.known_tool(call.name, call.context) is tool else None
+        except UnknownTool:
+            return None
 
     async def _call_owner(self, call: ToolCall) -> ToolOutcome:
         part, tool = await self._owner(call.name, call.context)
         if tool is not call.tool:
             check_exchange(call, tool)
-        if tool.name == call.name:
-            if len(self._owners) >= _MOST_OWNERS:
-                self._owners.clear()
-            self._owners[call.name] = tool, part
+        if len(self._owners) >= _MOST_OWNERS:
+            self._owners.clear()
+        self._owners[call.name] = part
         return await part.call_tool(replaced(call, tool=tool))
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
