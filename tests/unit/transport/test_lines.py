@@ -96,7 +96,7 @@ def test_the_lines_of_a_second_are_taken_at_once_and_more_make_a_pause() -> None
 
 
 def test_a_long_line_counts_as_several() -> None:
-    assert InputPace(1.0).take(1, 3 * 4_096, 0.0) == 3.0
+    assert InputPace(1.0).take(1, 3 * 32_768, 0.0) == 3.0
 
 
 def test_answers_to_requests_make_no_pause() -> None:
