@@ -32,7 +32,7 @@ def guarded_at(url: str, issuer: Issuing, **oauth: Any) -> Server:
 
     @made.tool
     async def who(context: Context) -> list[str]:
-        """Who calls, and what that may."""
+        """The caller and its scopes."""
         return [context.principal.id, *sorted(context.principal.scopes)]
 
     @made.tool(requires=["write"])

@@ -107,7 +107,7 @@ class PipeHandle:
 
 
 class Proactor:
-    """What an event loop of Windows has for pipes, for one of Linux."""
+    """The pipes of an event loop of Windows, for one of Linux."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -69,7 +69,7 @@ class GrantSettings(Value, frozen=True):
 
 
 class SignInSettings(Value, frozen=True):
-    """The gateway as a client of the callers' issuer, which the only one needs no ``issuer`` to name."""
+    """The gateway as a client of the callers' issuer. ``issuer`` names it where callers have several."""
 
     client_id: str
     client_secret: str | None = None
@@ -101,7 +101,7 @@ class GrantRequest(Value, frozen=True):
 
 
 class EnoughGrant(Value, frozen=True):
-    """A grant that another client has been consented to for, with its scopes."""
+    """A grant that suffices for a request, but whose caller has consented to other clients only."""
 
     scopes: tuple[str, ...]
     consents: Consents

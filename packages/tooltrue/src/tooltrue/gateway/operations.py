@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -55,13 +55,9 @@ class CallerOperation:
 
     # --- for the caller -----------------------------------------------------------------------------------------------
 
-    def begin(self, work: Callable[[], Awaitable[Any]]) -> None:
+    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start the request to the server."""
-
-        async def run() -> Any:
-            return await work()
-
-        self._task = asyncio.get_running_loop().create_task(run())
+        self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(lambda task: self._has_changed.set())
 
     def check(self, responses: Mapping[str, Json]) -> None:

@@ -273,7 +273,7 @@ class CallerRelay:
                 with connection.answers.running(operation):
                     return await send(one.relaying(RelayedRequest(trace=trace)) if trace else one, operation)
 
-        operation.begin(work)
+        operation.begin(work())
         return await self._operations.until_asked(operation)
 
 

@@ -151,7 +151,7 @@ def _check_grants(label: str, operator: OperatorConfig) -> None:
 
 
 def _lack_of_browsers(operator: OperatorConfig) -> Worded | None:
-    """What the pages lack to know the caller of a browser."""
+    """The setting that the pages lack to know the caller of a browser."""
     auth = operator.tables.get("auth", {})
     needed = "oauth" if "sign_in" in _gateway(operator) else "proxy"
     if needed == "oauth" and "proxy" in auth:
