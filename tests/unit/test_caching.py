@@ -1,17 +1,19 @@
-"""Caches keyed by external text do not retain long texts."""
+"""Caches keyed by external text do not retain long texts, and values are made once, also by several threads."""
 
 from __future__ import annotations
 
 import gc
+import threading
 import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
-from tooltrue.caching import cache_short_texts
+from tooltrue.caching import cache_short_texts, made_once
 from tooltrue.contract.contract import place
 from tooltrue.contract.scan import scan
 from tooltrue.policy.audit.argument_masking import Masks
+from tooltrue.testing.state import LIMIT
 from tooltrue.tools.search.words import stem
 from tooltrue_check.language import searched, words
 from tooltrue_check.subject import ToolParameter
@@ -63,3 +65,24 @@ def test_a_short_text_is_computed_once_and_a_long_one_each_time():
 
     assert [upper(text) for text in ("abc", "abcd", "abc", "abcd")] == ["ABC", "ABCD", "ABC", "ABCD"]
     assert asked == ["abc", "abcd", "abcd"]
+
+
+def test_threads_that_need_a_value_at_the_same_time_get_the_same():
+    makes, may_end = threading.Semaphore(0), threading.Event()
+    made: list[object] = []
+
+    @made_once
+    def value() -> object:
+        makes.release()
+        may_end.wait(LIMIT)
+        return object()
+
+    threads = [threading.Thread(target=lambda: made.append(value())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert makes.acquire(timeout=LIMIT)
+    assert not makes.acquire(timeout=0.05)  # the second waits for the first
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert made[0] is made[1]

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path as File
 from typing import Any, Final
 
+from tooltrue.caching import made_once
 from tooltrue.contract.finding import Severity
 from tooltrue.contract.mentions import is_mention
 from tooltrue.contract.normalization import folded
@@ -95,9 +96,9 @@ LANGUAGES: Final = ("en", "zh", "es", "fr", "de", "pt", "ru", "it", "ja", "ko")
 _FOLDER: Final = File(__file__).parent
 
 
-@functools.cache
+@made_once
 def patterns() -> tuple[Pattern, ...]:
-    """All patterns: those of ``poison.toml``, then those of each language."""
+    """All patterns: those of ``poison.toml``, then those of each language. Their needs are told apart by identity."""
     return tuple(_pattern(row, language) for language in ("", *LANGUAGES) for row in _lexicon(language)["order"])
 
 
