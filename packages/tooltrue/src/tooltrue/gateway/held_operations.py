@@ -43,7 +43,7 @@ class HeldOperations:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._entries: dict[str, _Held] = {}
-        self.worker = secrets.token_urlsafe(8).replace(".", "-")
+        self.worker = secrets.token_urlsafe(8)
         self.elsewhere: Elsewhere | None = None
 
     async def until_asked(self, operation: CallerOperation) -> Any:
