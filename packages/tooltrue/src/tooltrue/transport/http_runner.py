@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import logging
 import os
@@ -285,6 +286,7 @@ def run(
     finally:
         _on_termination(signal.SIG_IGN)
         processes.end_children()
+        gc.freeze()  # the end of the interpreter need not look at all objects
 
 
 def _on_termination(handler: Any) -> None:
