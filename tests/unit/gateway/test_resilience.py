@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import keyring
 import pytest
-from keyring.backend import KeyringBackend
 
 from tooltrue import Client, RpcError, Server
 from tooltrue.client.config import HostConfig, ServerConfig
@@ -224,22 +223,17 @@ def test_calls_that_their_caller_gives_up_say_nothing_of_a_server(era: Era, tmp_
     assert beside(evil, use, tmp_path, "[servers.evil]\nfailures = 1\n") == {"cancelled": 3}
 
 
-class LockedKeyring(KeyringBackend):
-    """A keyring whose owner does not answer."""
+class LockedKeyring:
+    """A keyring whose owner does not answer. It derives from no backend: keyring would find it in every other test."""
 
-    priority = 5.0  # pyright: ignore[reportAssignmentType]
+    priority = 5.0
 
     def __init__(self) -> None:
-        super().__init__()
         self.is_answered = threading.Event()
 
     def get_password(self, service: str, username: str) -> str | None:
         self.is_answered.wait(LIMIT)
         return None
-
-    def set_password(self, service: str, username: str, password: str) -> None: ...
-
-    def delete_password(self, service: str, username: str) -> None: ...
 
 
 def test_a_server_whose_secret_cannot_be_read_yet_keeps_no_other_from_its_start(
