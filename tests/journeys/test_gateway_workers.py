@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -89,12 +90,17 @@ class Running:
             self.port = listener.getsockname()[1]
         for name, text in (("counting", COUNTING), ("stubborn", STUBBORN)):
             (folder / f"{name}.py").write_text(text, "utf-8")
-        names = ("counting", "stubborn")
-        servers = {name: {"command": sys.executable, "args": [f"{name}.py"], "cwd": str(folder)} for name in names}
-        (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
-        self._command("trust", "servers.json", "--yes").wait(LIMIT)
+        self.write("counting", "stubborn")
         more = ("--http", f":{self.port}", "--workers", "2", "--no-confirm")
         self.popen = self._command("gateway", "servers.json", *more)
+
+    def write(self, *names: str, **more: Any) -> None:
+        """Write the file of servers, and approve its commands."""
+        servers = {
+            name: {"command": sys.executable, "args": [f"{name}.py"], "cwd": str(self.folder), **more} for name in names
+        }
+        (self.folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+        self._command("trust", "servers.json", "--yes").wait(LIMIT)
 
     def _command(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
@@ -192,6 +198,23 @@ def test_programs_belong_to_the_supervisor_and_end_with_the_gateway(tmp_path: Pa
     log = (tmp_path / "log").read_text("utf-8")
     assert "TT9346" in log
     assert "Traceback" not in log
+
+
+def test_a_changed_file_exchanges_programs_at_all_workers(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        process, supervisor, _ = gateway.count()
+        workers, stubborn = gateway.workers(supervisor), gateway.stubborn()
+        (tmp_path / "servers.json").write_text('{"mcpServers": {"counting": {"comand": "x"}}}', "utf-8")
+        until(lambda: (tmp_path / "log").read_text("utf-8").count("TT4830") >= len(workers))
+        assert gateway.count()[:2] == (process, supervisor)
+
+        gateway.write("counting", env={"ANOTHER": "1"})
+        until(lambda: gateway.counts() and gateway.count()[0] != process)
+        changed = gateway.count()[0]
+        until(lambda: gone(stubborn | {process}))
+        assert {gateway.count()[0] for _ in range(10)} == {changed}
+        assert (gateway.workers(supervisor), gateway.count()[1]) == (workers, supervisor)
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 
 
 def test_no_process_is_left_of_a_gateway_that_is_killed(tmp_path: Path) -> None:

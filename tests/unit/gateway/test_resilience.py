@@ -250,9 +250,8 @@ def test_a_server_whose_secret_cannot_be_read_yet_keeps_no_other_from_its_start(
         gateway = Gateway(servers, host_settings={"patience": Patience(ready=ENOUGH, again=LIMIT)})
         async with gateway.in_lifespan():
             try:
-                absent = gateway.host.life_of("absent")
-                assert absent is not None
-                await asyncio.wait_for(absent.settled.wait(), LIMIT)
+                (absent,) = gateway.host.servers_of("absent")
+                await asyncio.wait_for(absent.life.settled.wait(), LIMIT)
                 return {status.name: status.state for status in gateway.host.servers}
             finally:
                 locked.is_answered.set()

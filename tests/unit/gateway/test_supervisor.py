@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,6 +90,7 @@ server.run()
 class Crew:
     """A supervisor, and workers that use it."""
 
+    supervisor: ProgramSupervisor
     config: HostConfig
     address: str
     facts: Facts
@@ -121,7 +122,7 @@ async def crew(folder: Path, *servers: ServerConfig, per_caller: int = 4) -> Asy
     )
     with private_address() as address, bind_private(address) as listener:
         async with supervisor.serving(listener):
-            yield Crew(config, address, MemoryFacts())
+            yield Crew(supervisor, config, address, MemoryFacts())
 
 
 def at_two(folder: Path, use: Callable[[Gateway, Gateway], Awaitable[T]], **more: Any) -> T:
@@ -284,6 +285,36 @@ def test_the_worker_says_the_errors_of_the_supervisor_in_its_own_language(tmp_pa
     assert "的连接中断" in asyncio.run(run())
 
 
+@pytest.mark.parametrize("sees_it_first", ["worker", "supervisor"])
+def test_a_changed_entry_is_the_same_for_workers_and_supervisor_in_the_end(tmp_path: Path, sees_it_first: str) -> None:
+    """A worker with the old entry goes on with the old program until it has read the new one."""
+    old = the_program(tmp_path)
+    new = replace(old, env={**old.env, "ANOTHER": "1"})
+    after = HostConfig("", tmp_path, (new,))
+
+    async def run() -> None:
+        async with crew(tmp_path, old) as those:
+            first, second = those.worker(), those.worker()
+            async with first.in_lifespan(), second.in_lifespan():
+                before = (await counted(first, "ada"))[0]
+                if sees_it_first == "worker":
+                    changes = asyncio.create_task(first.use(after, None))
+                    assert (await counted(second, "ada"))[0] == before
+                    await those.supervisor.use(after, None)
+                    await changes
+                else:
+                    await those.supervisor.use(after, None)
+                    assert (await counted(second, "ada"))[0] == before
+                    await first.use(after, None)
+                changed = (await counted(first, "ada"))[0]
+                assert changed != before
+                assert (await counted(second, "ada"))[0] == before
+                await second.use(after, None)
+                assert (await counted(second, "ada"))[0] == changed
+
+    asyncio.run(run())
+
+
 def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path) -> None:
     async def run() -> Any:
         config = HostConfig(str(tmp_path / "servers.json"), tmp_path, (the_program(tmp_path),))
@@ -304,7 +335,7 @@ def test_a_connection_of_another_user_is_closed(tmp_path: Path, monkeypatch: pyt
     async def run() -> None:
         async with crew(tmp_path) as those:
             own = await asyncio.open_unix_connection(those.address)
-            own[1].write(b'{"server": "none", "caller": null}\n')
+            own[1].write(b'{"server": "none", "entry": "", "caller": null}\n')
             assert b"TT4797" in await own[0].readline()
             own[1].close()
             user = os.geteuid()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import multiprocessing
 import time
 from multiprocessing.process import BaseProcess
@@ -15,6 +16,7 @@ from tooltrue._internal.platform.private_sockets import PrivateListener, bind_pr
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.gateway.callers import ConnectionBounds
+from tooltrue.gateway.gateway_files import GatewayFiles
 from tooltrue.gateway.supervisor import SupervisorSettings
 from tooltrue.gateway.supervisor_process import SupervisorProcess, supervising
 from tooltrue.jsonrpc.messages import encode
@@ -23,7 +25,6 @@ from tooltrue.testing.state import LIMIT
 from tooltrue.transport.line_channel import LineChannel
 
 PROGRAM = ServerConfig("up", "up", "true")
-REMOTE = ServerConfig("far", "far", url="https://example.com/mcp")
 
 
 class Ended:
@@ -45,7 +46,7 @@ def test_a_supervisor_that_ends_soon_is_started_after_a_pause_that_grows() -> No
 
     config = HostConfig("", Path(), (PROGRAM,))
     settings = SupervisorSettings(
-        config, ConnectionBounds(), QuestionLimits(), b"k", "family-of-the-test", no_log_format
+        GatewayFiles(""), config, ConnectionBounds(), QuestionLimits(), b"k", "family-of-the-test", no_log_format
     )
     with private_address() as address, bind_private(address) as listener:
         process = SupervisorProcess(settings, listener, address, begin=begin, clock=lambda: now)
@@ -56,13 +57,10 @@ def test_a_supervisor_that_ends_soon_is_started_after_a_pause_that_grows() -> No
     assert starts == [0.0, 1.0, 2.5, 5.0, 9.5]
 
 
-def supervisor_of(*servers: ServerConfig) -> SupervisorProcess | None:
-    with supervising(HostConfig("", Path(), servers), None, no_log_format) as supervisor:
-        return supervisor
-
-
-def test_servers_that_have_an_address_need_no_supervisor() -> None:
-    assert supervisor_of(REMOTE) is None
+def files_of(folder: Path, *commands: str) -> GatewayFiles:
+    file = folder / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {name: {"command": name} for name in commands}}))
+    return GatewayFiles(str(file))
 
 
 async def asked(address: str) -> bytes:
@@ -74,7 +72,7 @@ async def asked(address: str) -> bytes:
             answer.set_result(b"")
 
     channel = await LineChannel.over(await connect_private(address), answer.set_result, on_end)
-    channel.write(encode({"server": "another", "caller": None}))
+    channel.write(encode({"server": "another", "entry": "", "caller": None}))
     line = await answer
     await channel.close()
     return line
@@ -98,9 +96,9 @@ def process_of(supervisor: SupervisorProcess) -> BaseProcess:
 
 
 @pytest.mark.process
-def test_the_next_process_serves_at_the_same_address() -> None:
-    with supervising(HostConfig("", Path(), (PROGRAM,)), None, no_log_format) as supervisor:
-        assert supervisor is not None
+@pytest.mark.parametrize("commands", [("true",), ()], ids=["a program", "none yet"])
+def test_the_next_process_serves_at_the_same_address(tmp_path: Path, commands: tuple[str, ...]) -> None:
+    with supervising(files_of(tmp_path, *commands), no_log_format) as supervisor:
         supervisor.start()
         try:
             for _ in range(2):
@@ -113,9 +111,8 @@ def test_the_next_process_serves_at_the_same_address() -> None:
 
 
 @pytest.mark.needs("local sockets")
-def test_the_address_is_in_a_folder_of_this_user_and_ends_with_it() -> None:
-    with supervising(HostConfig("", Path(), (PROGRAM,)), None, no_log_format) as supervisor:
-        assert supervisor is not None
+def test_the_address_is_in_a_folder_of_this_user_and_ends_with_it(tmp_path: Path) -> None:
+    with supervising(files_of(tmp_path, "true"), no_log_format) as supervisor:
         folder = Path(supervisor.address).parent
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()

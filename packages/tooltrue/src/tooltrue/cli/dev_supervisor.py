@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from tooltrue._internal.platform.inherited_sockets import ask_to_end, inherited_by, start_heir
 from tooltrue._internal.platform.processes import kill_tree
+from tooltrue._internal.watched_files import WatchedFiles
 from tooltrue.cli.dev_worker import DevJob
-from tooltrue.cli.watched_files import WatchedFiles
 from tooltrue.contract import lock as locks
 from tooltrue.contract.lock import Lock
 

@@ -14,8 +14,10 @@ from tooltrue.cli.usage import Verb
 from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.gateway_files import GatewayFiles
 from tooltrue.gateway.settings import read_servers
 from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
+from tooltrue.host.launches import Launches
 from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.policy.consent.approvals import instance_of
 from tooltrue.protocol.types import Value, replaced
@@ -38,12 +40,19 @@ class GatewaySpec(Value, frozen=True):
     def operator(self) -> OperatorConfig | None:
         return None if self.config is None else read_operator_config(self.config)
 
+    def files(self) -> GatewayFiles:
+        return GatewayFiles(self.file, self.config, [Launches().file])
+
     def load(self, servers: HostConfig | None = None, **settings: Any) -> Gateway:
-        """Make the gateway, before ``servers`` in place of those of the file. ``settings`` are those of its host."""
+        """Make the gateway; before ``servers`` in place of those of the file, it follows no changes. ``settings`` are
+        those of its host."""
+        files = self.files()  # before they are read, so that no change is missed
+        config, operator = files.read()
         gateway = Gateway(
-            servers or read_servers(self.file),
-            operator=self.operator(),
+            servers or config,
+            operator=operator,
             supervisor=self.supervisor,
+            files=files if servers is None else None,
             is_for_one=self.is_for_one,
             host_settings=settings,
         )
@@ -112,7 +121,6 @@ def _serve(spec: GatewaySpec, settings: HttpSettings, log_format: str) -> None:
         return
     from tooltrue.gateway.supervisor_process import supervising  # noqa: PLC0415 - each command loads what it needs
 
-    with supervising(read_servers(spec.file), spec.operator(), settings.begin_log) as supervisor:
-        if supervisor is not None:
-            spec, settings = replaced(spec, supervisor=supervisor.address), replaced(settings, companion=supervisor)
+    with supervising(spec.files(), settings.begin_log) as supervisor:
+        spec, settings = replaced(spec, supervisor=supervisor.address), replaced(settings, companion=supervisor)
         serve_http(spec.load, settings, spec.file, log_format)

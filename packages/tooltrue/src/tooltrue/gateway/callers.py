@@ -177,6 +177,10 @@ class CallerConnections:
     def count(self) -> int:
         return len(self._connections)
 
+    @property
+    def are_busy(self) -> bool:
+        return any(connection.users for connection in self._connections.values())
+
     async def close(self) -> None:
         """End all connections at the same time, and return once they have ended. If this is cancelled, programs have no
         time to end by themselves."""

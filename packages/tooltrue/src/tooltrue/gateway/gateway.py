@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,16 @@ from tooltrue.app import Server
 from tooltrue.client.client import Target
 from tooltrue.client.config import AskInput, HostConfig, ServerConfig
 from tooltrue.errors import ConfigurationError
-from tooltrue.gateway.caller_grants import CallerGrants
+from tooltrue.gateway.caller_grants import CallerGrants, GrantSettings
 from tooltrue.gateway.distant_rounds import DistantRounds
+from tooltrue.gateway.gateway_files import GatewayFiles
 from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
 from tooltrue.gateway.settings import (
     bounds_of,
     caller_grants_of,
+    changed_tables,
+    entries_of,
     exchanges_of,
     has_pins,
     question_limits_of,
@@ -27,13 +32,17 @@ from tooltrue.gateway.settings import (
     upstream_limits_of,
     with_settings,
 )
+from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.upstream_metrics import upstream_metrics
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.gateway.view import GatewayView
 from tooltrue.gateway.views import ViewSettings, check_known_names, view_problems, views_of
 from tooltrue.gateway.wording import (
+    GATEWAY_GRANTS_AT_START,
+    GATEWAY_RESTART_NEEDED,
     GATEWAY_RULE_NAMES_NOTHING,
     GATEWAY_SERVER_UNTRUSTED,
+    GATEWAY_SERVERS_EXCHANGED,
     VIEW_NOT_CHOSEN,
     VIEW_UNKNOWN,
     VIEWS_WITHOUT_SSE,
@@ -41,6 +50,7 @@ from tooltrue.gateway.wording import (
 from tooltrue.host.catalogue import Catalogue
 from tooltrue.host.host import Host, config_of
 from tooltrue.host.host_guard import unguarded
+from tooltrue.host.hosted_server import HostPlan
 from tooltrue.host.launches import ApproveLaunch
 from tooltrue.host.upstream_calls import CallerTargets, OpenConnection
 from tooltrue.policy.config import OperatorConfig
@@ -48,7 +58,7 @@ from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import together, unknown_references
 from tooltrue.policy.rules.rule import Rules
 from tooltrue.policy.tasks.declared_effects import declare_effects
-from tooltrue.protocol.types import replaced
+from tooltrue.protocol.types import Value, replaced
 from tooltrue.spelling import closest
 from tooltrue.state.facts import Facts
 from tooltrue.tools.search.searchable import ToolSearch
@@ -76,6 +86,7 @@ class Gateway(Server):
       :class:`tooltrue.Host`.
     - ``operator``: the operator's file: rules and settings of the layers, ``[gateway]`` and ``[servers.NAME]``.
     - ``supervisor``: the address of the supervisor, which holds the servers that are programs for all workers.
+    - ``files``: those that ``servers`` and ``operator`` come from. While the gateway serves it follows their changes.
     - ``is_for_one``: there is one caller, as on stdio, so that each server is one process or session.
     - ``approve_launch`` and ``ask_input``: as for :class:`tooltrue.Host`; without them, a server that needs a person is
       not started, and the instructions for the model say so.
@@ -91,6 +102,7 @@ class Gateway(Server):
         *,
         operator: OperatorConfig | None = None,
         supervisor: str | None = None,
+        files: GatewayFiles | None = None,
         is_for_one: bool = False,
         approve_launch: ApproveLaunch | None = None,
         ask_input: AskInput | None = None,
@@ -101,24 +113,22 @@ class Gateway(Server):
         **settings: Any,
     ) -> None:
         config = servers if isinstance(servers, HostConfig) else config_of(servers)
+        self._entries = entries_of(config, operator)
         config = with_settings(config, operator, is_for_one=is_for_one)
         search = search or tool_search_of(operator)
         views = views_of(operator, [one.label for one in config.servers], config.name)
-        if supervisor is not None:
-            from tooltrue.gateway.supervised import supervised  # noqa: PLC0415 - only several workers have one
-
-            config = supervised(config, supervisor)
+        self._supervisor = supervisor
+        self._files = files
         self._operator = operator
         self._bounds = bounds_of(operator)
         self._questions = question_limits_of(operator)
         self._is_for_one = is_for_one
         self._operations = HeldOperations(HELD_SECONDS)
-        self._relays: list[CallerRelay] = []
         self._grants = None if is_for_one else caller_grants_of(config, operator)
-        self._exchanges = {} if is_for_one else exchanges_of(config, operator)
+        self._upstream = self._upstream_settings(config, operator, self._grants)
         hosting: dict[str, Any] = {"pins": has_pins(operator), **(host_settings or {})}
         self.host = Host(
-            config,
+            self._supervised(config),
             approve_launch=approve_launch,
             ask_input=ask_input,
             relay=self._relay,
@@ -137,7 +147,9 @@ class Gateway(Server):
         )
         self._own_names = search.names
         self.views = {view.name: self._view(view, version, {**settings, "search": search}) for view in views}
-        self._guard.meter.sources.append(lambda: upstream_metrics(self.host.servers, self._relays, self._operations))
+        self._guard.meter.sources.append(lambda: upstream_metrics(self.host.servers, self._relays(), self._operations))
+        if files is not None:
+            self._guard.meter.gauges["tooltrue_files_refused"] = lambda: files.is_refused
         if operator is not None:
             self.configure(operator)
         self._sign_in: BrowserSignIn | None = None
@@ -227,24 +239,82 @@ class Gateway(Server):
         return {view.view.path: view.endpoint(access) for view in self.views.values()}
 
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
-        relay = CallerRelay(
+        return CallerRelay(
             one,
             open_connection,
             self._operations,
             self._bounds,
             self._questions,
-            UpstreamTraffic(one.label, upstream_limits_of(self._operator, one.label)),
+            UpstreamTraffic(one.label, upstream_limits_of(self._upstream.operator, one.label)),
             # The supervisor shares a process itself, and has to know each caller for that.
             is_shared=self._is_for_one or (one.shared and not isinstance(one.target, CallerTargets)),
-            grants=self._grants if self._grants is not None and one.label in self._grants.servers else None,
-            exchange=self._exchanges.get(one.label),
+            grants=self._grants if one.label in self._upstream.grants else None,
+            exchange=self._upstream.exchanges.get(one.label),
         )
-        self._relays.append(relay)
-        return relay
+
+    def _relays(self) -> list[CallerRelay]:
+        return [relay for relay in self.host.relays if isinstance(relay, CallerRelay)]
+
+    def _upstream_settings(
+        self, config: HostConfig, operator: OperatorConfig | None, grants: CallerGrants | None
+    ) -> _UpstreamSettings:
+        exchanges = {} if self._is_for_one else exchanges_of(config, operator)
+        return _UpstreamSettings(operator, exchanges, {} if grants is None else grants.servers)
+
+    def _supervised(self, config: HostConfig) -> HostConfig:
+        if self._supervisor is None:
+            return config
+        from tooltrue.gateway.supervised import supervised  # noqa: PLC0415 - only several workers have one
+
+        return supervised(config, self._supervisor)
 
     def _declared_credentials(self) -> Callable[[], Collection[str]]:
         """A token exchange is the one reason to keep the token of a caller; its relay takes it from the context."""
-        return (lambda: ("authorization",)) if self._exchanges else super()._declared_credentials()
+        own = super()._declared_credentials()
+        return lambda: ("authorization", *own()) if self._upstream.exchanges else own()
+
+    # --- changes of the files -----------------------------------------------------------------------------------------
+
+    async def use(self, servers: HostConfig, operator: OperatorConfig | None) -> None:
+        """Have the servers of changed files in place of those of now, as :meth:`tooltrue.Host.exchange` does. Of the
+        operator's file only ``[servers.NAME]`` takes effect. Raises ``ConfigurationError`` for all that the start of a
+        gateway would refuse; then nothing has changed."""
+        config = with_settings(servers, operator, is_for_one=self._is_for_one)
+        views = views_of(operator, [one.label for one in config.servers], config.name)
+        grants = None if self._is_for_one else caller_grants_of(config, operator)
+        if grants is not None and self._grants is None:
+            raise ConfigurationError.of(GATEWAY_GRANTS_AT_START, server=next(iter(grants.servers)))
+        entries, present = entries_of(servers, operator), {one.label: one for one in self.host.config.servers}
+        same = {label for label, entry in entries.items() if entry == self._entries.get(label)}
+        config = self._supervised(config)
+        config = replace(
+            config, servers=tuple(present[one.label] if one.label in same else one for one in config.servers)
+        )
+        before, self._upstream = self._upstream, self._upstream_settings(config, operator, grants)
+        try:
+            plan = self.host.plan(config)
+            if operator is not None:
+                check_known_names(operator, views, plan.pinned_tools(), self._own_names)
+        except ConfigurationError:
+            self._upstream = before
+            raise
+        self._entries = entries
+        if grants is not None and self._grants is not None:
+            self._grants.servers = {**self._grants.servers, **grants.servers}  # a server that ends needs its own still
+        await self._exchange(plan)
+        if tables := changed_tables(self._operator, operator):
+            facts = {"file": operator.name if operator is not None else "", "tables": ", ".join(tables)}
+            _log.warning("%s", coded_sentence(GATEWAY_RESTART_NEEDED, "en", facts))
+        await self._report_rules()
+
+    async def _exchange(self, plan: HostPlan) -> None:
+        before, after = self.host.present.servers, plan.servers
+        starts = [label for label, one in after.items() if before.get(label) is not one]
+        ends = [label for label, one in before.items() if after.get(label) is not one]
+        await self.host.exchange(plan)
+        if starts or ends:
+            facts = {"started": ", ".join(starts) or "-", "ended": ", ".join(ends) or "-"}
+            _log.info("%s", coded_sentence(GATEWAY_SERVERS_EXCHANGED, "en", {"file": plan.config.name, **facts}))
 
     @contextlib.asynccontextmanager
     async def _living(self, server: Server) -> AsyncGenerator[None]:
@@ -254,10 +324,14 @@ class Gateway(Server):
             await distant.open()
             if self._grants is not None:
                 await self._grants.open()
+            follower = None if self._files is None else asyncio.create_task(self._files.follow(self.use))
             try:
                 await self._report_rules()
                 yield
             finally:
+                if follower is not None:
+                    follower.cancel()
+                    await asyncio.wait([follower])
                 await distant.close()
                 self._operations.close()
                 await self.host.close(_SHARE_OF_PROGRAMS * self.lifespan_seconds)
@@ -317,6 +391,15 @@ class Gateway(Server):
             elif status.instructions:
                 parts.append(_under(status.name, status.instructions, statuses))
         return "\n\n".join(parts)[:_MOST_INSTRUCTIONS] or None
+
+
+class _UpstreamSettings(Value, frozen=True):
+    """What the relays of servers are made of: the limits in the operator's file, the exchanges of tokens, and the
+    servers whose callers have grants."""
+
+    operator: OperatorConfig | None
+    exchanges: Mapping[str, CallerExchange]
+    grants: Mapping[str, GrantSettings]
 
 
 _OF_GATEWAY = frozenset({"routes", "middleware", "metrics"})

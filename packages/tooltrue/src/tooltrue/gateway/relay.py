@@ -101,6 +101,10 @@ class CallerRelay:
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._common = CallerConnection(self.answers)
 
+    @property
+    def is_busy(self) -> bool:
+        return self.answers.is_busy or self.callers.are_busy
+
     def on_log(self, message: LogMessage) -> None:
         """Pass on a log message that came over the connection of the definitions."""
         self.answers.on_log(message)

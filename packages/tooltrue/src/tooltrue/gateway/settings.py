@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -52,6 +53,8 @@ from tooltrue.wording import Worded
 __all__ = [
     "bounds_of",
     "caller_grants_of",
+    "changed_tables",
+    "entries_of",
     "exchanges_of",
     "has_pins",
     "is_program",
@@ -236,6 +239,18 @@ def with_settings(config: HostConfig, operator: OperatorConfig | None, *, is_for
         return config
     servers = [_with(one, tables.get(one.label, {}), operator, is_for_one) for one in config.servers]
     return replace(config, servers=tuple(servers))
+
+
+def entries_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, object]:
+    """What the two files say of each server, to be compared."""
+    tables = _servers(operator)
+    return {one.label: (one, tables.get(one.label)) for one in config.servers}
+
+
+def changed_tables(before: OperatorConfig | None, after: OperatorConfig | None) -> list[str]:
+    """Return the names of the tables that differ between two states of the operator's file, but for ``servers``."""
+    old, new = ({} if one is None else tomllib.loads(one.text) for one in (before, after))
+    return sorted(name for name in old.keys() | new.keys() if name != "servers" and old.get(name) != new.get(name))
 
 
 def _with(one: ServerConfig, table: Mapping[str, Any], operator: OperatorConfig, is_for_one: bool) -> ServerConfig:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import hashlib
+from dataclasses import fields, replace
+from typing import Final
 
 from tooltrue._internal.platform.private_sockets import connect_private
 from tooltrue.client.config import HostConfig, ServerConfig
@@ -16,7 +18,7 @@ from tooltrue.protocol import versions
 from tooltrue.transport.client_link import LinkReceiver
 from tooltrue.transport.line_channel import LineChannel
 
-__all__ = ["SupervisedServer", "supervised"]
+__all__ = ["SupervisedServer", "entry_of", "supervised"]
 
 
 def supervised(config: HostConfig, address: str) -> HostConfig:
@@ -27,21 +29,32 @@ def supervised(config: HostConfig, address: str) -> HostConfig:
 def _supervised(one: ServerConfig, address: str) -> ServerConfig:
     if not is_program(one):
         return one
-    return replace(one, target=SupervisedServer(address, one.label), revision=versions.LATEST)
+    return replace(one, target=SupervisedServer(address, one.label, entry_of(one)), revision=versions.LATEST)
+
+
+def entry_of(one: ServerConfig) -> str:
+    """The digest of what the files say of a program. By it, a worker and the supervisor know that they have read the
+    same; each sees a change of the files at its own time."""
+    values = [getattr(one, field.name) for field in fields(ServerConfig) if field.name not in _NOT_WRITTEN]
+    return hashlib.sha256(encode(values)).hexdigest()
+
+
+_NOT_WRITTEN: Final = frozenset({"target", "auth", "unsupported"})
 
 
 class SupervisedServer:
-    """A :class:`tooltrue.ClientLink` to one server of the supervisor, for one caller, or for nobody to read its
-    definitions."""
+    """A :class:`tooltrue.ClientLink` to one server of the supervisor, as ``entry`` has it, for one caller, or for
+    nobody to read its definitions."""
 
-    def __init__(self, address: str, label: str, caller: str | None = None) -> None:
+    def __init__(self, address: str, label: str, entry: str, caller: str | None = None) -> None:
         self._address = address
         self._label = label
+        self._entry = entry
         self._caller = caller
         self._channel: LineChannel | None = None
 
     def for_caller(self, caller: str) -> SupervisedServer:
-        return SupervisedServer(self._address, self._label, caller)
+        return SupervisedServer(self._address, self._label, self._entry, caller)
 
     async def open(self, receiver: LinkReceiver) -> None:
         """Connect, and return once the server is ready. Raises the reason of the supervisor where it is not."""
@@ -64,7 +77,7 @@ class SupervisedServer:
             raise self._lost() from None
         channel = await LineChannel.over(connection, on_line, on_end)
         try:
-            channel.write(encode({"server": self._label, "caller": self._caller}))
+            channel.write(encode({"server": self._label, "entry": self._entry, "caller": self._caller}))
             line = await answer
             match None if line is None else decode(line):
                 case {"state": "ready"}:

@@ -1,13 +1,13 @@
 """The supervisor: one process that holds the servers of a gateway which are programs, for all of its workers.
 
-A worker has a connection for each server and caller. Its first line names the two, and the answer has the state of the
-server; the lines after it are MCP of the newest stateless revision, so that every worker can answer the questions of a
-session-based program::
+A worker has a connection for each server and caller. Its first line names the two, with the digest of the entry that
+the worker has read, and the answer has the state of the server; the lines after it are MCP of the newest stateless
+revision, so that every worker can answer the questions of a session-based program::
 
-      worker                                            supervisor
-        |--- {"server": "git", "caller": "ada"} ---------->|
-        |<-- {"state": "ready"} ----------------------------|   or an error, with its code and facts
-        |<== MCP ===========================================>|
+      worker                                                         supervisor
+        |--- {"server": "git", "entry": "9f86d0…", "caller": "ada"} --->|
+        |<-- {"state": "ready"} -----------------------------------------|   or an error, with its code and facts
+        |<== MCP ========================================================>|
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import logging
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from tooltrue._internal.platform import processes
 from tooltrue._internal.platform.event_loop import run as run_loop
@@ -35,16 +36,21 @@ from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConfigurationError, ConnectionLost, ToolError, TooltrueError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.error_members import as_rpc_error, members_of
+from tooltrue.gateway.gateway_files import GatewayFiles
 from tooltrue.gateway.held_operations import HELD_SECONDS, HeldOperations
 from tooltrue.gateway.relay import CallerRelay
+from tooltrue.gateway.settings import is_program, with_settings
+from tooltrue.gateway.supervised import entry_of
 from tooltrue.gateway.upstream_traffic import UpstreamLimits, UpstreamTraffic
 from tooltrue.gateway.wording import GATEWAY_SUPERVISOR_SERVER_UNKNOWN
 from tooltrue.host.admission import AdmissionVerdict
 from tooltrue.host.host import Host
 from tooltrue.host.host_guard import unguarded
+from tooltrue.host.hosted_server import HostedServer
 from tooltrue.host.upstream_calls import OpenConnection
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
+from tooltrue.policy.config import OperatorConfig
 from tooltrue.protocol.types import Completion, Implementation, PromptOutcome, ReadOutcome, ToolOutcome
 from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.server import ProtocolServer, ServerSession
@@ -55,11 +61,14 @@ from tooltrue.tools.vocabulary import LOCAL, CompletionGet, Principal, PromptGet
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.line_channel import LineChannel
 
-__all__ = ["ProgramSupervisor", "SupervisorSettings", "run"]
+__all__ = ["ProgramSupervisor", "SupervisorSettings", "programs_of", "run"]
 
 _LAST_SECONDS = 1.2
 _BY_THEMSELVES_SECONDS = 0.4
 _NOT_ACCEPTED_SECONDS = 1.0
+_ENTRY_SECONDS: Final = 3.0
+"""How long a worker waits that has read the changed files before this process has."""
+_LOOK_SECONDS: Final = 0.1
 
 _NO_LIMITS: Final = UpstreamLimits(at_once=sys.maxsize, failures=sys.maxsize)
 """The workers limit the operations, and have the circuit breakers, as the operator sets them."""
@@ -70,8 +79,9 @@ _log = logging.getLogger("tooltrue")
 @dataclass(frozen=True, slots=True)
 class SupervisorSettings:
     """The settings of a supervisor, pickled. ``key`` seals the state of questions, and ``family`` is the name that the
-    programs bear; both outlive the process, as the next one has them too."""
+    programs bear; both outlive the process, as the next one has them too. ``config`` is for files with a mistake."""
 
+    files: GatewayFiles
     config: HostConfig
     bounds: ConnectionBounds
     questions: QuestionLimits
@@ -100,14 +110,23 @@ async def _until_stopped(settings: SupervisorSettings, listener: PrivateListener
         loop.call_soon_threadsafe(stopped.set)
 
     signal.signal(signal.SIGTERM, stop)
-    supervisor = ProgramSupervisor(settings.config, settings.bounds, settings.questions, settings.key)
+    try:
+        config = programs_of(*settings.files.read())
+    except ConfigurationError:
+        config = settings.config
+    supervisor = ProgramSupervisor(config, settings.bounds, settings.questions, settings.key, settings.files)
     async with supervisor.serving(listener):
         await stopped.wait()
 
 
+def programs_of(config: HostConfig, operator: OperatorConfig | None) -> HostConfig:
+    """The servers that a supervisor holds. Raises ``ConfigurationError``."""
+    return replace(config, servers=tuple(filter(is_program, with_settings(config, operator).servers)))
+
+
 class ProgramSupervisor:
     """The programs of a file, and the connections of workers to them. Definitions pass as they are, and there are no
-    layers: the guard is in the workers."""
+    layers: the guard is in the workers. With ``files``, changes of those are followed."""
 
     def __init__(
         self,
@@ -115,14 +134,16 @@ class ProgramSupervisor:
         bounds: ConnectionBounds,
         questions: QuestionLimits,
         key: bytes,
+        files: GatewayFiles | None = None,
         **host_settings: Any,
     ) -> None:
+        self._files = files
         self._bounds = bounds
         self._questions = questions
         self._sealer = Sealer((key,))
         self._facts = MemoryFacts()
         self._operations = HeldOperations(HELD_SECONDS)
-        self._servers: dict[str, ProtocolServer] = {}
+        self._servers: WeakKeyDictionary[HostedServer, ProtocolServer] = WeakKeyDictionary()
         self._connections: set[asyncio.Task[None]] = set()
         self._host = Host(
             config, relay=self._relay, pins=False, judge=_admit, guarding=unguarded, audit=False, **host_settings
@@ -150,10 +171,17 @@ class ProgramSupervisor:
     async def _run_programs(self) -> None:
         async with self._host:
             try:
+                if self._files is not None:
+                    await self._files.follow(self.use)
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._operations.close()
                 await self._host.close(_BY_THEMSELVES_SECONDS)
+
+    async def use(self, config: HostConfig, operator: OperatorConfig | None) -> None:
+        """Exchange the programs for those of changed files. One that has gone stays for as long as a worker needs it,
+        within limits. Raises ``ConfigurationError``."""
+        await self._host.exchange(self._host.plan(programs_of(config, operator)))
 
     async def _accept(self, listener: PrivateListener) -> None:
         while True:
@@ -184,25 +212,29 @@ class ProgramSupervisor:
         channel = await LineChannel.over(connection, begin, end)
         try:
             match decode(await hello):
-                case {"server": str(label), "caller": str() | None as caller}:
-                    session = await self._begun(channel, label, caller)
+                case {"server": str(label), "entry": str(entry), "caller": str() | None as caller}:
+                    await self._serve_program(channel, label, entry, caller, ending)
                 case _:
-                    session = None
-            if session is not None:
+                    pass
+        finally:
+            await channel.close()
+
+    async def _serve_program(
+        self, channel: LineChannel, label: str, entry: str, caller: str | None, ending: asyncio.Event
+    ) -> None:
+        """Answer a worker with the state of a server, and if the server is ready, run a session until ``ending``."""
+        try:
+            one = await self._program(label, entry)
+            with one.in_use():
+                session = self._begun(channel, await self._server(one), caller)
                 try:
                     await ending.wait()
                 finally:
                     await session.close()
-        finally:
-            await channel.close()
-
-    async def _begun(self, channel: LineChannel, label: str, caller: str | None) -> ServerSession | None:
-        """Answer a worker with the state of a server, and begin its session if the server is ready."""
-        try:
-            server = await self._server(label)
         except TooltrueError as error:
             channel.write(encode({"error": members_of(error)}))
-            return None
+
+    def _begun(self, channel: LineChannel, server: ProtocolServer, caller: str | None) -> ServerSession:
         session = server.connect(channel.write, Carrier("stdio"), LOCAL if caller is None else Principal(caller))
         channel.on_line = session.feed
 
@@ -214,16 +246,26 @@ class ProgramSupervisor:
         channel.write(encode({"state": "ready"}))
         return session
 
-    async def _server(self, label: str) -> ProtocolServer:
+    async def _program(self, label: str, entry: str) -> HostedServer:
+        """The program that the files describe so. Raises ``ConnectionLost`` if there is none within a while."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENTRY_SECONDS):
+                while True:
+                    for one in self._host.servers_of(label):
+                        if entry_of(one.config) == entry:
+                            return one
+                    await asyncio.sleep(_LOOK_SECONDS)
+        raise ConnectionLost.of(GATEWAY_SUPERVISOR_SERVER_UNKNOWN, server=label)
+
+    async def _server(self, one: HostedServer) -> ProtocolServer:
         """The served form of a program, once it has started. Raises the reason why it is not ready."""
-        if (life := self._host.life_of(label)) is None:
-            raise ConfigurationError.of(GATEWAY_SUPERVISOR_SERVER_UNKNOWN, server=label)
+        life = one.life
         await life.settled.wait()
         if life.client is None:
             raise life.reason or ConnectionLost.of(CONNECTION_CLOSED)
-        if life.name not in self._servers:
+        if one not in self._servers:
             facts, remote = life.client.facts, life.remote
-            self._servers[life.name] = ProtocolServer(
+            self._servers[one] = ProtocolServer(
                 ServedProvider(
                     info=Implementation(name=facts.name or life.name, version=facts.version),
                     provider=_ErrorsForWorkers(remote),
@@ -232,7 +274,7 @@ class ProgramSupervisor:
                     instructions=lambda: remote.instructions,
                 )
             )
-        return self._servers[life.name]
+        return self._servers[one]
 
 
 class _ErrorsForWorkers(Wrapper, frozen=True):

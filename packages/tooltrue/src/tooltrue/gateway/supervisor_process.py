@@ -8,20 +8,18 @@ import multiprocessing
 import secrets
 import time
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from multiprocessing.process import BaseProcess
 
 from tooltrue._internal.platform.families import end_family, new_family, reap_orphans
 from tooltrue._internal.platform.private_sockets import PrivateListener, bind_private, private_address
-from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
-from tooltrue.gateway.settings import bounds_of, is_program, question_limits_of, with_settings
-from tooltrue.gateway.supervisor import SupervisorSettings, run
+from tooltrue.gateway.gateway_files import GatewayFiles
+from tooltrue.gateway.settings import bounds_of, question_limits_of
+from tooltrue.gateway.supervisor import SupervisorSettings, programs_of, run
 from tooltrue.gateway.wording import (
     GATEWAY_SUPERVISOR_ADDRESS_FAILED,
     GATEWAY_SUPERVISOR_ENDED,
 )
-from tooltrue.policy.config import OperatorConfig
 from tooltrue.wording import coded_sentence
 
 __all__ = ["SupervisorProcess", "supervising"]
@@ -35,15 +33,10 @@ _log = logging.getLogger("tooltrue")
 
 
 @contextlib.contextmanager
-def supervising(
-    config: HostConfig, operator: OperatorConfig | None, begin_log: Callable[[], None]
-) -> Generator[SupervisorProcess | None]:
-    """The supervisor of the programs in ``config``, not started; ``None`` where there are none. Raises
+def supervising(files: GatewayFiles, begin_log: Callable[[], None]) -> Generator[SupervisorProcess]:
+    """The supervisor of the programs in ``files``, not started: of none too, as there may be some later. Raises
     ``ConfigurationError`` where it cannot listen."""
-    programs = tuple(one for one in with_settings(config, operator).servers if is_program(one))
-    if not programs:
-        yield None
-        return
+    config, operator = files.read()
     with private_address() as address:
         try:
             listener = bind_private(address)
@@ -51,7 +44,8 @@ def supervising(
             problem = error.strerror or str(error)
             raise ConfigurationError.of(GATEWAY_SUPERVISOR_ADDRESS_FAILED, address=address, problem=problem) from None
         settings = SupervisorSettings(
-            replace(config, servers=programs),
+            files,
+            programs_of(config, operator),
             bounds_of(operator),
             question_limits_of(operator),
             secrets.token_bytes(32),

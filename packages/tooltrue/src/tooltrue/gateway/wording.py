@@ -140,8 +140,30 @@ GATEWAY_SUPERVISOR_ADDRESS_FAILED: Final = message(
 )
 GATEWAY_SUPERVISOR_SERVER_UNKNOWN: Final = message(
     "TT4797",
-    "The supervisor knows no server {server}: the file has changed since the gateway was started. Start it again.",
-    "监管进程不认识服务器 {server}：网关启动后文件已更改。请重新启动网关。",
+    "the process that holds the programs of the gateway has another entry for the server {server}, or none: the file "
+    "has changed",
+    "运行网关各程序的进程中服务器 {server} 的条目不同或不存在：文件已更改",
+)
+GATEWAY_FILES_REFUSED: Final = message(
+    "TT4830",
+    "The gateway goes on with the servers it has, because a changed file has a mistake. {problem}",
+    "由于更改后的文件有错误，网关继续使用现有的服务器。{problem}",
+)
+GATEWAY_SERVERS_EXCHANGED: Final = message(
+    "TT4831",
+    "The servers of {file} have changed. Started: {started}. Ended: {ended}.",
+    "{file} 中的服务器已更改。已启动：{started}。已结束：{ended}。",
+)
+GATEWAY_RESTART_NEEDED: Final = message(
+    "TT4832",
+    "{file} has changed in {tables}, which takes effect when the gateway is started again.",
+    "{file} 中的 {tables} 已更改，将在网关重新启动后生效。",
+)
+GATEWAY_GRANTS_AT_START: Final = message(
+    "TT4833",
+    "The server {server} takes the grants of callers, for which the gateway serves pages from its start on: start it "
+    "again.",
+    "服务器 {server} 使用调用方的授权，网关只在启动时为此开设页面：请重新启动网关。",
 )
 GATEWAY_SUPERVISOR_LOST: Final = message(
     "TT9345",

@@ -32,6 +32,7 @@ from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
     CompletionGet,
     Entry,
+    Kind,
     LibraryOperation,
     PromptGet,
     ProviderChange,
@@ -126,8 +127,8 @@ class Catalogue:
         self._lists: dict[str, tuple[Any, ...]] = {"resources": (), "templates": (), "prompts": ()}
         self._aside: tuple[QuarantinedDefinition, ...] = ()
         self._watchers: list[Callable[[ProviderChange], None]] = []
-        for part in self._parts:
-            part.remote.watch(self._changed)
+        self._selections: list[Catalogue] = []
+        self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
 
     @property
     def parts(self) -> tuple[CataloguePart, ...]:
@@ -136,7 +137,31 @@ class Catalogue:
 
     def selected(self, selection: Selection) -> Catalogue:
         """A catalogue of the same servers that shows only ``selection``. Make it before the servers start."""
-        return Catalogue(self._parts, selection)
+        catalogue = Catalogue(self._parts, selection)
+        self._selections.append(catalogue)
+        return catalogue
+
+    def exchange(self, parts: Sequence[CataloguePart]) -> None:
+        """Have ``parts`` in place of the servers of now, here and in all selections. Tools of a server that stays are
+        the same objects as before."""
+        for catalogue in self._selections:
+            catalogue.exchange(parts)
+        tools, lists, quarantined = self._listed, self._lists, self.quarantined
+        own = [part for part in parts if self._selection.has_server(part.remote.server)]
+        self._parts = tuple(next((one for one in self._parts if one == part), part) for part in own)
+        for unwatch in self._unwatch:
+            unwatch()
+        self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
+        self._make_tables()
+        kinds: list[Kind] = []
+        if list(map(id, tools)) != list(map(id, self._listed)) or quarantined != self.quarantined:
+            kinds.append("tools")
+        if any(lists[name] != self._lists[name] for name in ("resources", "templates")):
+            kinds.append("resources")
+        if lists["prompts"] != self._lists["prompts"]:
+            kinds.append("prompts")
+        for kind in kinds:
+            self._announce(ProviderChange(kind))
 
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:
@@ -151,6 +176,9 @@ class Catalogue:
     def _changed(self, change: ProviderChange) -> None:
         if change.kind != "resource":  # a resource that changes is listed as before, and may change often
             self._make_tables()
+        self._announce(change)
+
+    def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 

@@ -28,11 +28,12 @@ from tooltrue.host.effects import effects_by
 from tooltrue.host.exposed_tools import ExposedTools, exposed
 from tooltrue.host.host_guard import STAGES, Hosting
 from tooltrue.host.host_guard import guarding as guarded_by
+from tooltrue.host.hosted_server import HostedServer, HostPlan
 from tooltrue.host.inspection import QuarantinedDefinition, SuspiciousDefinition
 from tooltrue.host.launches import ApproveLaunch, Launches
 from tooltrue.host.logs import LogForwarder, OnServerLog
 from tooltrue.host.models.model import Model, ModelInput
-from tooltrue.host.pins import Pin, Pins, Review, instance_of
+from tooltrue.host.pins import Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
@@ -180,25 +181,23 @@ class Host:
         self._on_log = heard
         self._launches = launches or Launches()
         self._relay = relay
-        self._relays: list[ServerRelay] = []
+        self._judge = judge
         self._inputs: dict[str, str] = {}
         self._at_person = asyncio.Lock()  # one question after the other
-        self._pins: dict[str, Pin] = {}
         self._is_of_a_file = bool(self.config.name)
+        self._pins: Pins | None = None
         if pins is not False and self._is_of_a_file:
-            store = Pins() if pins is True else pins
-            self._pins = {one.label: store.of(self.config.name, one) for one in self.config.servers}
+            self._pins = Pins() if pins is True else pins
         self._queues: set[asyncio.Queue[Announcement]] = set()
         self._stack = AsyncExitStack()
 
-        named = marks(one.label for one in self.config.servers)
-        self._lives = {one.label: self._life_of(one, judge) for one in self.config.servers}
-        self.catalogue = Catalogue(
-            [
-                CataloguePart(self._lives[one.label].remote, named[one.label], dict(one.rename), one.prefix)
-                for one in self.config.servers
-            ]
-        )
+        self.present = HostPlan(self.config, {}, ())
+        self.present = self.plan(self.config)
+        """The servers of this host."""
+        self._newest = self.present.servers
+        self._alive: list[HostedServer] = []
+        self._endings: set[asyncio.Task[None]] = set()
+        self.catalogue = Catalogue(self.present.parts)
         self._names: frozenset[str] = frozenset()
         self._quarantined: frozenset[tuple[str, str]] = frozenset()
         self._warned: frozenset[tuple[str, str]] = frozenset()
@@ -221,24 +220,29 @@ class Host:
         self.provider = guarding(self.catalogue, guard, facts, self._recorder, Approvals(self._tickets))
         """All servers as one provider, behind the guard."""
 
-    def _life_of(self, one: ServerConfig, judge: Judge) -> Life:
+    def _server_of(self, one: ServerConfig, config: HostConfig) -> HostedServer:
+        """A server as ``config`` has it: the one that runs, or a new one if the entry has changed."""
+        server = self.present.servers.get(one.label)
+        # One that was refused may start now: a person has agreed meanwhile, or a variable is set.
+        if server is not None and server.config == one and server.life.state != "refused":
+            return server
         _check_renamed(one)
-        relay = None if self._relay is None else self._relay(one, partial(self._open_another, one))
-        self._relays += [] if relay is None else [relay]
+        relay = None if self._relay is None else self._relay(one, partial(self._open_another, one, config))
+        pin = None if self._pins is None else self._pins.of(config.name, one)
         remote = Remote(
             one.label,
-            instance=instance_of(self.config.name, one),
+            instance=instance_of(config.name, one),
             effects=effects_by(_configured_effects(one), hints=one.hints),
             visible=_visible(one),
             seconds=one.seconds,
-            judge=self._pins[one.label].judge if one.label in self._pins else judge,
+            judge=self._judge if pin is None else pin.judge,
             neighbours=partial(self._neighbours, one.label),
             calls=relay,
         )
         patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
-        life = Life(remote, self._connecting(one, relay), patience, self._announce_state)
+        life = Life(remote, self._connecting(one, config, relay), patience, self._announce_state)
         remote.trouble = life.doubt
-        return life
+        return HostedServer(one, life, pin, relay)
 
     @classmethod
     def from_config(cls, path: str | Path, **settings: Any) -> Self:
@@ -272,26 +276,20 @@ class Host:
     async def _living(self) -> AsyncGenerator[None]:
         """Runs a task per server. Leaving the context ends the tasks, and the server processes with them, at the same
         time."""
-        loop = asyncio.get_running_loop()
-        enabled = [self._lives[one.label] for one in self.config.servers if one.enabled]
-        for life in self._lives.values():
-            life.settled.clear()
-            life.state = "starting" if life in enabled else "disabled"
-        tasks = [loop.create_task(life.run(), name=f"server {life.name}") for life in enabled]
+        self._alive = [*self.present.servers.values()]
+        for one in self._alive:
+            one.start()
         try:
-            await self._all_settled(enabled)
+            await self._all_settled(self._alive)
             yield
         finally:
-            for task in tasks:
+            ending, self._alive = self._alive, []
+            for task in self._endings:
                 task.cancel()
-            try:
-                await asyncio.gather(*tasks, *(relay.close() for relay in self._relays), return_exceptions=True)
-            finally:
-                for life in enabled:
-                    life.end()
+            await asyncio.gather(*self._endings, *(one.end() for one in ending), return_exceptions=True)
 
-    async def _all_settled(self, lives: Sequence[Life]) -> None:
-        waiting = {asyncio.ensure_future(life.settled.wait()) for life in lives}
+    async def _all_settled(self, servers: Sequence[HostedServer]) -> None:
+        waiting = {asyncio.ensure_future(one.life.settled.wait()) for one in servers if one.config.enabled}
         is_asked = True
         while waiting and is_asked:  # the time a person takes to answer counts against no server
             is_asked = self._at_person.locked()
@@ -303,18 +301,23 @@ class Host:
     def _neighbours(self, label: str) -> Neighbours:
         """The known tools of the other servers. The order of the file decides which server came first, so no server can
         influence it."""
-        labels = list(self._lives)
-        tools = {name: [tool.name for tool in life.remote.tools] for name, life in self._lives.items() if name != label}
-        return Neighbours(tools, frozenset(labels[labels.index(label) :]))
+        labels = list(self._newest)
+        tools = {
+            name: [tool.name for tool in one.life.remote.tools] for name, one in self._newest.items() if name != label
+        }
+        later = labels[labels.index(label) :] if label in labels else ()  # it may be about to end
+        return Neighbours(tools, frozenset(later))
 
-    def _connecting(self, one: ServerConfig, relay: ServerRelay | None) -> Callable[[Wake], Awaitable[Client]]:
+    def _connecting(
+        self, one: ServerConfig, config: HostConfig, relay: ServerRelay | None
+    ) -> Callable[[Wake], Awaitable[Client]]:
         # One gate per server: its connections come and go.
         gate = QuestionGate(self._questions, one.label)
         listening: OnLog | None = None if self._on_log is None else LogForwarder(one.label, self._on_log)
         answers = None if relay is None else relay.answers
 
         async def connect(wake: Wake) -> Client:
-            target, settings = await self._reached(one)
+            target, settings = await self._reached(one, config)
             elicit = self._elicit
             return Client(
                 target,
@@ -337,6 +340,7 @@ class Host:
     async def _open_another(
         self,
         one: ServerConfig,
+        config: HostConfig,
         caller: str,
         answers: Answerer,
         on_log: OnLog,
@@ -346,7 +350,7 @@ class Host:
     ) -> Client:
         """Open a connection beside that of the definitions, for a caller of a gateway, who may have credentials of its
         own."""
-        target, settings = await self._reached(one if auth is None else dataclasses.replace(one, auth=auth))
+        target, settings = await self._reached(one if auth is None else dataclasses.replace(one, auth=auth), config)
         if isinstance(target, CallerTargets):
             target = target.for_caller(caller)
         timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)
@@ -358,7 +362,7 @@ class Host:
         except TimeoutError:
             raise ConnectionLost.of(HOST_SERVER_START_TIMEOUT, server=one.label, seconds=seconds) from None
 
-    async def _reached(self, one: ServerConfig) -> tuple[Target, dict[str, Any]]:
+    async def _reached(self, one: ServerConfig, config: HostConfig) -> tuple[Target, dict[str, Any]]:
         """The client's target, and its settings. ``ConfigurationError`` where a person has not agreed to it."""
         if one.target is not None:
             return one.target, {"auth": one.auth, "revision": one.revision}
@@ -366,7 +370,7 @@ class Host:
         async with self._at_person if is_asked else contextlib.nullcontext():
             return await connect(
                 one,
-                self.config,
+                config,
                 self._launches,
                 self._approve_launch,
                 self._ask_input,
@@ -374,16 +378,63 @@ class Host:
                 is_of_a_file=self._is_of_a_file,
             )
 
+    # --- another list of servers --------------------------------------------------------------------------------------
+
+    def plan(self, servers: HostConfig | Mapping[str, ServerConfig | Target]) -> HostPlan:
+        """Other servers for :meth:`exchange`, none of which is started. Raises ``ConfigurationError``."""
+        config = servers if isinstance(servers, HostConfig) else config_of(servers)
+        named = marks(one.label for one in config.servers)
+        by_label = {one.label: self._server_of(one, config) for one in config.servers}
+        parts = tuple(
+            CataloguePart(by_label[one.label].life.remote, named[one.label], dict(one.rename), one.prefix)
+            for one in config.servers
+        )
+        return HostPlan(config, by_label, parts)
+
+    async def exchange(self, plan: HostPlan) -> None:
+        """Have the servers of ``plan``, made last by :meth:`plan`, in place of those of now, while the host is open.
+
+        A server whose entry has not changed goes on. The others are started, and take the place of their predecessors
+        once each is ready or has failed, at the latest after ``patience.ready``. A server that is not needed any more
+        ends when its operations have, at the latest after ``patience.drain``.
+        """
+        fresh = [one for label, one in plan.servers.items() if self.present.servers.get(label) is not one]
+        gone = [one for label, one in self.present.servers.items() if plan.servers.get(label) is not one]
+        self._newest = plan.servers
+        self._alive += fresh
+        for one in fresh:
+            one.start()
+        await self._all_settled(fresh)
+        self.present, self.config = plan, plan.config
+        self.catalogue.exchange(plan.parts)
+        for one in plan.servers.values():
+            one.life.wake.reinspect()
+        for one in gone:
+            task = asyncio.get_running_loop().create_task(self._retire(one))
+            self._endings.add(task)
+            task.add_done_callback(self._endings.discard)
+
+    async def _retire(self, one: HostedServer) -> None:
+        await one.drain(self.patience.drain)
+        await one.end()
+        self._alive.remove(one)
+
+    @property
+    def relays(self) -> Sequence[ServerRelay]:
+        """The relays of the servers, in the order of the file."""
+        return [one.relay for one in self.present.servers.values() if one.relay is not None]
+
+    def servers_of(self, label: str) -> Sequence[HostedServer]:
+        """The servers of this label that run, for a program that serves them by itself: the newest is the first; others
+        are about to end."""
+        return [one for one in reversed(self._alive) if one.label == label]
+
     # --- what there is ------------------------------------------------------------------------------------------------
 
     @property
     def servers(self) -> tuple[ServerStatus, ...]:
         """The state of each server, in the order of the file."""
-        return tuple(_status(life) for life in self._lives.values())
-
-    def life_of(self, label: str) -> Life | None:
-        """The life of a server, for a program that serves it by itself. ``None`` for an unknown one."""
-        return self._lives.get(label)
+        return tuple(_status(one.life) for one in self.present.servers.values())
 
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:
@@ -414,30 +465,30 @@ class Host:
     @property
     def suspicions(self) -> tuple[SuspiciousDefinition, ...]:
         """Findings in definitions that are listed nevertheless. A person should see them."""
-        return tuple(one for life in self._lives.values() for one in life.remote.suspicions)
+        return tuple(one for server in self.present.servers.values() for one in server.life.remote.suspicions)
 
     def pinned_tools(self) -> dict[str, tuple[str, ...] | None]:
         """The names here of the tools in the pin of each server, accepted or under review; ``None`` for a server
         without a pin. Known before the servers run."""
-        parts = {part.remote.server: part for part in self.catalogue.parts}
-        return {
-            label: None
-            if label not in self._pins or (names := self._pins[label].names()) is None
-            else tuple(parts[label].called(name) for name in names)
-            for label in self._lives
-        }
+        return self.present.pinned_tools()
 
     @property
     def reviews(self) -> tuple[Review, ...]:
         """Changes published by servers that await acceptance."""
-        reviews = (pin.review(self._neighbours(label)) for label, pin in self._pins.items())
+        reviews = (
+            one.pin.review(self._neighbours(label))
+            for label, one in self.present.servers.items()
+            if one.pin is not None
+        )
         return tuple(review for review in reviews if review is not None)
 
     def accept(self, review: Review, names: Sequence[str] | None = None) -> None:
         """Accept a review on behalf of a person: the tools in ``names``, or all of it. They appear at once.
         ``ConfigurationError`` where the server has published something else since."""
-        self._pins[review.server].accept(review, names)
-        self._lives[review.server].wake.refresh_now()
+        one = self.present.servers[review.server]
+        assert one.pin is not None  # it has made the review
+        one.pin.accept(review, names)
+        one.life.wake.refresh_now()
 
     @property
     def audit_log(self) -> Log:
@@ -466,8 +517,8 @@ class Host:
         if added := self._names - names_before:
             self._announce(Announcement("found", names=tuple(sorted(added))))
         if lost or added:
-            for life in self._lives.values():
-                life.wake.reinspect()
+            for one in self._newest.values():
+                one.life.wake.reinspect()
         before, self._quarantined = self._quarantined, _names_of(self.catalogue.quarantined)
         self._announce_new("held", self._quarantined - before)
         before, self._warned = self._warned, _names_of(self.suspicions)

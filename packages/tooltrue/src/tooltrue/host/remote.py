@@ -120,6 +120,8 @@ class Remote:
         self.quarantined: tuple[QuarantinedDefinition, ...] = ()
         self.suspicions: tuple[SuspiciousDefinition, ...] = ()
         self.instructions: str | None = None
+        self.running = 0
+        """How many operations run at the server."""
         self._inspector = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
@@ -253,6 +255,7 @@ class Remote:
         client = self._here()
         arguments = check_arguments(call.tool or tool, call.arguments)
         name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
+        self.running += 1
         try:
             return _outcome(await self._calls.call_tool(client, call, arguments, self._seconds))
         except CallerRefused as refusal:
@@ -272,6 +275,8 @@ class Remote:
             raise Unreachable.of(
                 REMOTE_CALL_CONNECTION_LOST, server=self.server, tool=name, problem=_plain_text(error)
             ) from None
+        finally:
+            self.running -= 1
 
     def _here(self) -> Client:
         if self._client is None:
@@ -344,6 +349,7 @@ class Remote:
         return await self._asking("completion/complete", self._calls.complete(self._here(), entry, get))
 
     async def _asking(self, method: str, answer: Any) -> Any:
+        self.running += 1
         try:
             return await self._in_time(method, answer)
         except CallerRefused as refusal:
@@ -355,6 +361,8 @@ class Remote:
         except TransportError as error:
             self.trouble()
             raise Unreachable.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(error)) from None
+        finally:
+            self.running -= 1
 
     async def _in_time(self, method: str, answer: Any) -> Any:
         """Apply the time limit that the file gives this server. Without one, only that of the guard applies."""

@@ -36,7 +36,8 @@ _log = logging.getLogger("tooltrue")
 class Patience(Value, frozen=True):
     """Time limits and back-off, in seconds. ``start`` bounds one start, ``ready`` how long a host that opens waits for
     the slowest of its servers; the rest continue to start. A server that was lost is retried after ``again``, then
-    after twice that, up to ``longest``; one that has lived for ``steady`` starts over with ``again``.
+    after twice that, up to ``longest``; one that has lived for ``steady`` starts over with ``again``. One that is
+    exchanged has ``drain`` for its operations to end.
     """
 
     start: float = 60.0
@@ -44,6 +45,7 @@ class Patience(Value, frozen=True):
     again: float = 0.5
     longest: float = 60.0
     steady: float = 30.0
+    drain: float = 30.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] | None = None
 

@@ -40,6 +40,7 @@ _FAMILIES = (
     ("tooltrue_upstream_connections", "gauge", "Connections of callers to a server."),
     ("tooltrue_upstream_breakers_open", "gauge", "Circuit breakers of a server that are open."),
     ("tooltrue_held_operations", "gauge", "Operations that are held while their caller answers a question."),
+    ("tooltrue_files_refused", "gauge", "1 while a changed file of a gateway has a mistake, and is not used."),
 )
 
 

@@ -12,12 +12,12 @@ _State: TypeAlias = tuple[int, int, int] | None
 
 
 class WatchedFiles:
-    """The Python files in ``folder`` (not in folders below), and any ``files`` beside them.
+    """The Python files in ``folder`` (not in folders below), if there is one, and any ``files`` beside them.
 
     A change is reported when two looks in succession have seen the same: an editor may write a file in several steps.
     """
 
-    def __init__(self, folder: Path, files: Iterable[Path] = ()) -> None:
+    def __init__(self, folder: Path | None = None, files: Iterable[Path] = ()) -> None:
         self._folder = folder
         self._files = set(files)
         self._seen = self._look()
@@ -43,7 +43,8 @@ class WatchedFiles:
         return changed
 
     def _look(self) -> dict[Path, _State]:
-        return {file: _state(file) for file in {*self._files, *self._folder.glob("*.py")}}
+        in_folder = () if self._folder is None else self._folder.glob("*.py")
+        return {file: _state(file) for file in {*self._files, *in_folder}}
 
 
 def _state(file: Path) -> _State:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tooltrue.cli.watched_files import WatchedFiles
+from tooltrue._internal.watched_files import WatchedFiles
 
 
 @pytest.fixture
