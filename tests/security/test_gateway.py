@@ -140,7 +140,7 @@ def test_a_gateway_holds_back_a_definition_that_changes(name: str, tmp_path: Pat
         told = asyncio.ensure_future(anext(changes))
         await asyncio.sleep(0)
         await client.call_tool("evil_look")  # whereupon it announces a changed list, over the connection of the caller
-        gateway.host._lives["evil"].wake.refresh_now()  # pyright: ignore[reportPrivateUsage]
+        gateway.host.servers_of("evil")[0].life.wake.refresh_now()
         while (await told).kind != "held":
             told = asyncio.ensure_future(anext(changes))
         with pytest.raises(InvalidParams):

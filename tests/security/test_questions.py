@@ -363,8 +363,7 @@ def test_b22_a_server_that_is_started_again_has_not_been_forgotten():
                 await server.all_answered()
                 call.cancel()
                 await asyncio.wait((call,))
-                life = host._lives["s"]  # pyright: ignore[reportPrivateUsage]
-                life.wake.was_lost(ConnectionLost.of("TT5001"))
+                host.servers_of("s")[0].life.wake.was_lost(ConnectionLost.of("TT5001"))
 
     asyncio.run(main())
     assert server.visits >= 8

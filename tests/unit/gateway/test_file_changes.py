@@ -73,7 +73,7 @@ class Upstream:
             self.closed += 1
             self.has_ended.set()
 
-        session.close = close_and_count  # type: ignore[method-assign]
+        session.close = close_and_count
         return session
 
     def entry(self, label: str, **more: Any) -> ServerConfig:
