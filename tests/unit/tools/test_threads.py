@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -209,3 +210,23 @@ def test_where_no_thread_can_be_started_the_call_fails_and_the_next_one_finds_it
         assert sum(given_back) == 6
 
     run(test)
+
+
+def test_the_threads_of_a_pool_end_with_it():
+    async def test() -> list[threading.Thread]:
+        pool, gate = ThreadPool(4), threading.Barrier(4)
+
+        def thread() -> threading.Thread:
+            gate.wait(LIMIT)
+            return threading.current_thread()
+
+        threads = await asyncio.gather(*(pool.lane(name).run(thread) for name in "abcd"))
+        assert len(set(threads)) == 4
+        assert all(one.is_alive() for one in threads)
+        return threads
+
+    threads = asyncio.run(asyncio.wait_for(test(), LIMIT))
+    gc.collect()
+    for one in threads:
+        one.join(LIMIT)
+        assert not one.is_alive()

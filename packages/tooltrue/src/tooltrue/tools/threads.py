@@ -15,6 +15,7 @@ import logging
 import queue
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -125,7 +126,7 @@ class Lane:
     """
 
     def __init__(self, pool: ThreadPool, name: str, share: int, *, silent: bool = False) -> None:
-        self._pool = pool
+        self.pool = pool
         self._silent = silent
         self.name = name
         self.share = share
@@ -136,7 +137,7 @@ class Lane:
     def give_up(self, more: int) -> None:
         """Add ``more`` to the abandoned threads, of this lane and of the pool."""
         self.abandoned += more
-        self._pool.abandoned += more
+        self.pool.abandoned += more
 
     def warn(self, code: str, **facts: Any) -> None:
         if not self._silent:
@@ -148,7 +149,7 @@ class Lane:
         """
         job = _ThreadJob(function, self)
         try:
-            self._pool.begin(job)
+            self.pool.begin(job)
         except RuntimeError:
             job.future.cancel()  # gives back the place
             raise
@@ -157,14 +158,15 @@ class Lane:
 
 class ThreadPool:
     """At most ``size`` threads, started on demand, and one more for a lane that would have none: stuck functions never
-    block the others.
+    block the others. Threads without work end with the pool: they hold its queue, and not the pool.
     """
 
     def __init__(self, size: int = 32) -> None:
         self._size = size
         self.abandoned = 0
         self._lock = threading.Lock()
-        self._handed: queue.SimpleQueue[_ThreadJob] = queue.SimpleQueue()
+        self._handed: queue.SimpleQueue[_ThreadJob | None] = queue.SimpleQueue()
+        weakref.finalize(self, self._handed.put, None).atexit = False
         self._turns: deque[Lane] = deque()  # lanes with queued jobs; each gets a thread in its turn
         self._threads = 0
         self._idle = 0
@@ -186,29 +188,26 @@ class ThreadPool:
                 lane.threads += 1
                 self._handed.put(job)
             elif lane.threads < lane.share and (self._threads < self._size or not lane.threads):
-                threading.Thread(target=self._work, args=(job,), name="tooltrue-worker", daemon=True).start()
+                threading.Thread(target=_work, args=(self._handed,), name="tooltrue-worker", daemon=True).start()
                 self._threads += 1  # not before: the system may have none to give
                 lane.threads += 1
+                self._handed.put(job)
             else:
                 if not lane.waiting:
                     self._turns.append(lane)
                 lane.waiting.append(job)
 
-    def _work(self, job: _ThreadJob | None) -> None:
-        while job is not None:
-            report, lane = job.run(), job.lane
-            # Free before the result is reported: the next call that it leads to finds this thread.
-            with self._lock:
-                job = self._next(lane)
-                ends = job is None and self._threads > self._size
-                if ends:
-                    self._threads -= 1
-                elif job is None:
-                    self._idle += 1
-            report()
-            del report  # the result is released while the thread waits
-            if job is None and not ends:
-                job = self._handed.get()
+    def next_of(self, lane: Lane) -> tuple[_ThreadJob | None, bool]:
+        """Return the next job for a thread that worked for ``lane``, and whether the thread is needed without one."""
+        with self._lock:
+            job = self._next(lane)
+            if job is not None:
+                return job, True
+            if self._threads > self._size:
+                self._threads -= 1
+                return None, False
+            self._idle += 1
+            return None, True
 
     def _next(self, before: Lane) -> _ThreadJob | None:
         """Return the next job for a thread that worked for ``before``: one of that lane, if it would have no thread
@@ -231,3 +230,19 @@ class ThreadPool:
         if lane.waiting:
             self._turns.append(lane)
         return job
+
+
+def _work(handed: queue.SimpleQueue[_ThreadJob | None]) -> None:
+    """Run jobs on this thread, until the pool has too many threads or is gone."""
+    is_needed = True
+    while is_needed:
+        job = handed.get()
+        if job is None:
+            handed.put(None)  # for the next thread of the pool
+            return
+        while job is not None:
+            report, lane = job.run(), job.lane
+            # Free before the result is reported: the next call that it leads to finds this thread.
+            job, is_needed = lane.pool.next_of(lane)
+            report()
+            del report, lane  # the result and the pool are released while the thread waits
