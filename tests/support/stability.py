@@ -73,7 +73,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--busy-runs", type=int, default=2, help=f"runs beside {BUSY} busy processes (2)")
     parser.add_argument("--seed", type=int, help="of the first run; the next ones count on from it")
     parser.add_argument("--jobs", default="auto", help="processes of each run (one for each CPU)")
-    parser.add_argument("--minutes", type=float, default=60.0, help="for one run at the most (60)")
+    parser.add_argument("--minutes", type=float, default=120.0, help="for one run at the most (120)")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest, behind --")
     return parser.parse_args()
 
