@@ -336,6 +336,26 @@ def test_a_tool_with_a_reserved_name_is_left_out_and_reported(name: str, caplog:
     assert len(caplog.messages) == 1
 
 
+@pytest.mark.attack("A20")
+def test_an_old_name_leads_to_no_reserved_tool_and_takes_no_name_of_the_three():
+    captured = list[str]()
+    upstream = Server("upstream")
+    upstream.tools.add(lambda: captured.append("called") or "", name="Call-Tool", replaces=["invoke"])
+    upstream.tools.add(lambda: "fine", name="other", replaces=["search_tools", "another"])
+
+    async def scenario(client: Client) -> Any:
+        (described,) = (await client.call_tool("describe_tools", names=["other"])).value["tools"]
+        assert "search_tools" not in str(described)
+        assert (await client.call_tool("call_tool", name="another")).value == "fine"
+        assert (await client.call_tool("search_tools", query="other")).value["found"] == 1
+        for name in ("invoke", "Call-Tool"):
+            with pytest.raises(RpcError):
+                await client.call_tool(name)
+
+    talk(shop(toolsets=[upstream]), scenario)
+    assert captured == []
+
+
 @pytest.mark.twin("A20")
 @pytest.mark.parametrize("name", ["search_tools_by_price", "call_tooltip", "tools", "research_tools"])
 def test_a_tool_with_a_similar_name_is_served(name: str):

@@ -46,7 +46,18 @@ from tooltrue.tools.wording import DERIVED_TOOL_NAME_INVALID, TOOL_NAME_COLLISIO
 if TYPE_CHECKING:
     from tooltrue.tools.switches import Switches
 
-__all__ = ["check_exchange", "combined", "filtered", "prefixed", "renamed", "switchable", "switches_of", "tag_set"]
+__all__ = [
+    "check_exchange",
+    "combined",
+    "filtered",
+    "in_order",
+    "prefixed",
+    "renamed",
+    "switchable",
+    "switches_of",
+    "tag_set",
+    "without_names",
+]
 
 T = TypeVar("T")
 
@@ -180,7 +191,7 @@ class _Named(Wrapper, frozen=True):
 
     async def list_tools(self, context: RequestContext) -> Tools:
         tools = await self.inner.list_tools(context)
-        return self._lists.of([tools], lambda: _sorted(map(self._rename, tools)))
+        return self._lists.of([tools], lambda: in_order(map(self._rename, tools)))
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self._rename(await self._find(name, context))
@@ -244,7 +255,8 @@ def _only(name: str, matches: list[T]) -> T:
     return matches[0]
 
 
-def _sorted(tools: Iterable[Tool]) -> Tools:
+def in_order(tools: Iterable[Tool]) -> Tools:
+    """Return the tools, sorted by name. Raises ``DefinitionError`` for a name that two of them have."""
     ordered = tuple(sorted(tools, key=lambda tool: tool.name))
     for one, other in pairwise(ordered):
         if one.name == other.name:
@@ -254,10 +266,10 @@ def _sorted(tools: Iterable[Tool]) -> Tools:
 
 def _without_taken(tools: Tools) -> Tools:
     present = frozenset(tool.name for tool in tools)
-    return tuple(_without_names(tool, present) for tool in tools)
+    return tuple(without_names(tool, present) for tool in tools)
 
 
-def _without_names(tool: Tool, names: frozenset[str]) -> Tool:
+def without_names(tool: Tool, names: frozenset[str]) -> Tool:
     """Return the tool without those old names that are present names of other tools: rules for those do not apply to
     it.
     """
@@ -296,7 +308,7 @@ class _Combined(Value, frozen=True):
 
     async def list_tools(self, context: RequestContext) -> Tools:
         lists = [await part.list_tools(context) for part in self.parts]
-        tools: Tools = self._lists["tools"].of(lists, lambda: _without_taken(_sorted(chain.from_iterable(lists))))
+        tools: Tools = self._lists["tools"].of(lists, lambda: _without_taken(in_order(chain.from_iterable(lists))))
         if self.switches is None or not self.switches.any_off or context.principal is EVERYONE:
             return tools
         return self._last.same(tuple(tool for tool in tools if not self._is_off(tool, context)), context.principal.id)
@@ -318,7 +330,7 @@ class _Combined(Value, frozen=True):
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = (await self._owner(name, context))[1]
-        return _without_names(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
+        return without_names(tool, frozenset([old for old in tool.replaces if await self._is_there(old, context)]))
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
         """Return the tool where every part knows without waiting, and one has it under this very name."""

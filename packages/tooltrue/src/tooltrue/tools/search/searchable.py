@@ -27,7 +27,7 @@ from tooltrue.tools.search.index import SearchIndex, SearchText, search_text
 from tooltrue.tools.search.query import query_terms
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue.tools.toolset import Provider, Wrapper
-from tooltrue.tools.views import combined
+from tooltrue.tools.views import check_exchange, in_order, without_names
 from tooltrue.tools.vocabulary import EVERYONE, RequestContext, Tool, ToolCall
 from tooltrue.tools.wording import (
     LABEL_THREE_NAMES,
@@ -91,7 +91,8 @@ def searchable(
     is left out, and reported in the log.
     """
     tools = _SearchTools(settings)
-    tools.guarded = guard(combined(_Reserving(provider, frozenset(map(_plain, settings.names))), tools))
+    reserved = frozenset(map(_plain, settings.names))
+    tools.guarded = guard(_WithSearchTools(provider, tools, frozenset(settings.names), reserved))
     return _Searchable(tools.guarded, settings, language)
 
 
@@ -171,44 +172,65 @@ def tokens_of(tool: Tool) -> int:
     return estimated(encode(tool.definition).decode())
 
 
-class _Reserving(Wrapper, frozen=True):
-    """Leaves out the tools whose names are reserved, also in another case or with another separator."""
+class _WithSearchTools(Wrapper, frozen=True):
+    """The tools of ``inner``, and the three. The name of a tool tells which of the two is asked. Tools of ``inner`` are
+    left out if their names are those of the three, also in another case or with another separator.
+    """
 
+    three: LocalToolset
+    names: frozenset[str]
     reserved: frozenset[str]
     _lists: DerivedLists[Tool] = field(default_factory=DerivedLists[Tool])
+    _tools: DerivedValues[Tool, Tool] = field(default_factory=DerivedValues[Tool, Tool])
     _reported: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
-    def _takes(self, name: str) -> bool:
-        return _plain(name) in self.reserved
-
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        tools = await self.inner.list_tools(context)
-        return self._lists.of([tools], lambda: self._free(tools))
+        lists = [await self.inner.list_tools(context), await self.three.list_tools(context)]
+        return self._lists.of(lists, lambda: in_order([*self._free(lists[0]), *lists[1]]))
 
-    def _free(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-        reserved = [tool for tool in tools if self._takes(tool.name)]
-        for tool in reserved:
-            if (key := (tool.server, tool.name)) not in self._reported:
+    def _free(self, tools: tuple[Tool, ...]) -> list[Tool]:
+        for tool in tools:
+            if self._is_reserved(tool.name) and (key := (tool.server, tool.name)) not in self._reported:
                 self._reported.add(key)
                 _log.warning("%s", coded_sentence(RESERVED_NAME_LEFT_OUT, "en", {"name": tool.name}))
-        return tuple(tool for tool in tools if tool not in reserved) if reserved else tools
+        return [self._with_own_names(tool) for tool in tools if not self._is_reserved(tool.name)]
+
+    def _is_reserved(self, name: str) -> bool:
+        return _plain(name) in self.reserved
+
+    def _with_own_names(self, tool: Tool) -> Tool:
+        """Return the tool without old names that are those of the three."""
+        return tool if not tool.replaces else self._tools.of(tool, lambda tool: without_names(tool, self.names))
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
+        if name in self.names:
+            return await self.three.find_tool(name, context)
         return self._checked(name, await self.inner.find_tool(name, context))
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
+        if name in self.names:
+            return self.three.known_tool(name, context)
         tool = self.inner.known_tool(name, context)
         return None if tool is None else self._checked(name, tool)
 
     def _checked(self, name: str, tool: Tool) -> Tool:
-        if self._takes(tool.name) or (name != tool.name and self._takes(name)):
+        if self._is_reserved(name) or (name != tool.name and self._is_reserved(tool.name)):
             raise UnknownTool(name)
-        return tool
+        return self._with_own_names(tool)
 
     def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
-        if self._takes(call.name):
+        if call.name in self.names:
+            return self.three.call_tool(call)
+        if call.tool is None or call.tool.name != call.name:
+            return self._call_found(call)
+        if self._is_reserved(call.name):
             raise UnknownTool(call.name)
         return self.inner.call_tool(call)
+
+    async def _call_found(self, call: ToolCall) -> ToolOutcome:
+        tool = await self.find_tool(call.name, call.context)
+        check_exchange(call, tool)
+        return await self.inner.call_tool(replaced(call, tool=tool))
 
 
 def _plain(name: str) -> str:
