@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from support.wire.scripted import SkippingLoop
 from tooltrue.client.answers import Answerer
 from tooltrue.client.client import Client
 from tooltrue.client.notifications import LogMessage
@@ -183,3 +184,51 @@ def test_a_connection_that_makes_room_counts_until_it_has_ended() -> None:
         assert channels.open == 0
 
     ran(channels, run)
+
+
+def test_a_connection_ends_a_whole_idle_time_after_its_last_use() -> None:
+    channels = HandshakeChannels()
+    was_open: list[int] = []
+
+    async def run() -> None:
+        connections = connections_over(channels, idle_seconds=100.0)
+        operation = use(connections)
+        await (await channels.next()).answer()
+        await operation
+        for seconds in (90.0, 90.0):  # the second use comes before the end of the first idle time, and delays it
+            await asyncio.sleep(seconds)
+            await use(connections)
+        for seconds in (99.0, 2.0):
+            await asyncio.sleep(seconds)
+            was_open.append(channels.open)
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(run())
+    assert (len(channels.made), was_open) == (1, [1, 0])
+
+
+def test_an_open_connection_is_taken_and_does_not_end_before_it_is_released() -> None:
+    channels = HandshakeChannels()
+    context = RequestContext(Principal("ada"), SILENT, {})
+    was_open: list[int] = []
+
+    async def run() -> None:
+        connections = connections_over(channels, idle_seconds=100.0)
+        assert connections.take_open(context) is None
+        operation = use(connections)
+        channel = await channels.next()
+        assert connections.take_open(context) is None  # it is not open yet
+        await channel.answer()
+        await operation
+        taken = connections.take_open(context)
+        assert taken is not None
+        await asyncio.sleep(150.0)
+        was_open.append(channels.open)
+        connections.release(taken)
+        for seconds in (99.0, 2.0):
+            await asyncio.sleep(seconds)
+            was_open.append(channels.open)
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        runner.run(run())
+    assert was_open == [1, 1, 0]

@@ -35,25 +35,28 @@ class ConnectionBounds(Value, frozen=True):
 
 
 _MOST_FOLLOWED: Final = 1_000
+_Key: TypeAlias = tuple[str, str, bytes]
+"""A caller, its client where callers have credentials of their own, and the capabilities of that client."""
 
 
 @dataclass(eq=False)
 class CallerConnection:
-    """A connection, and the answers to the questions that come over it."""
+    """A connection, and the answers to the questions that come over it. Without ``users`` it is idle, ``since`` a time
+    of the loop. ``expiry`` stands until the end of an idle time, also if the connection is used again before."""
 
     answers: RelayAnswers
     client: Client | None = None
+    key: _Key = ("", "", b"")
     users: int = 0
+    since: float = 0.0
+    expiry: asyncio.TimerHandle | None = None
     opening: asyncio.Task[None] | None = None
-    idle: asyncio.TimerHandle | None = None
     followed: FollowedResources = field(default_factory=lambda: FollowedResources(_MOST_FOLLOWED))
 
 
 _FOLLOWING_SECONDS: Final = 86_400.0
 """How long a connection lives after the last operation of a caller that follows a resource over it."""
 
-_Key: TypeAlias = tuple[str, str, bytes]
-"""A caller, its client where callers have credentials of their own, and the capabilities of that client."""
 _MOST_GATES: Final = 1_000
 """The counts of questions that outlive the connections of their callers, so that a server gains none by ending one."""
 
@@ -85,24 +88,54 @@ class CallerConnections:
     async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
         """The connection of a caller, opened if there is none, for the length of one operation. Raises ``ToolError`` if
         there are too many, ``ConnectionLost`` if it cannot be opened."""
-        client = "" if self._auth_of is None else context.principal.client
-        key = (context.principal.id, client, canonical(_known(context.capabilities)))
-        connection = self._connections.get(key)
-        if connection is None:
-            connection = self._add(key, context.capabilities)
+        key = self._key(context)
+        connection = self._connections.get(key) or self._add(key, context.capabilities)
         connection.users += 1
-        if connection.idle is not None:
-            connection.idle.cancel()
-            connection.idle = None
         try:
             if connection.client is None:
-                await self._opened(key, connection)
+                await self._opened(connection)
             yield connection
         finally:
-            connection.users -= 1
-            if not connection.users and self._connections.get(key) is connection:
-                seconds = _FOLLOWING_SECONDS if connection.followed else self._bounds.idle_seconds
-                connection.idle = asyncio.get_running_loop().call_later(seconds, self._drop, key, connection)
+            self.release(connection)
+
+    def take_open(self, context: RequestContext) -> CallerConnection | None:
+        """The connection of a caller, if it is open. :meth:`release` follows at the end of the operation."""
+        connection = self._connections.get(self._key(context))
+        if connection is None or connection.client is None:
+            return None
+        connection.users += 1
+        return connection
+
+    def release(self, connection: CallerConnection) -> None:
+        """End one use of a connection."""
+        connection.users -= 1
+        if not connection.users and self._connections.get(connection.key) is connection:
+            loop = asyncio.get_running_loop()
+            connection.since = loop.time()
+            if connection.expiry is None:
+                self._set_expiry(connection, loop)
+
+    def _set_expiry(self, connection: CallerConnection, loop: asyncio.AbstractEventLoop) -> None:
+        connection.expiry = loop.call_at(self._end_of(connection), self._expire, connection, connection.since)
+
+    def _end_of(self, connection: CallerConnection) -> float:
+        """The time at which an idle connection ends."""
+        return connection.since + (_FOLLOWING_SECONDS if connection.followed else self._bounds.idle_seconds)
+
+    def _expire(self, connection: CallerConnection, since: float) -> None:
+        """Drop a connection that has been idle since then. One that was used meanwhile gets another expiry: a timer for
+        each use would cost more than the rest of it."""
+        connection.expiry = None
+        if connection.users:
+            return
+        if connection.since == since:
+            self._drop(connection)
+        else:
+            self._set_expiry(connection, asyncio.get_running_loop())
+
+    def _key(self, context: RequestContext) -> _Key:
+        client = "" if self._auth_of is None else context.principal.client
+        return (context.principal.id, client, canonical(_known(context.capabilities)))
 
     def _add(self, key: _Key, capabilities: Mapping[str, Json]) -> CallerConnection:
         own = [one for one in self._connections if one[0] == key[0]]
@@ -114,23 +147,22 @@ class CallerConnections:
         self._gates[key[0]] = gate  # the newest is the last
         while len(self._gates) > max(_MOST_GATES, len(self._connections) + 1):
             del self._gates[next(iter(self._gates))]
-        connection = self._connections[key] = CallerConnection(RelayAnswers(gate, _known(capabilities)))
+        connection = self._connections[key] = CallerConnection(RelayAnswers(gate, _known(capabilities)), key=key)
         return connection
 
     def _make_room(self, keys: list[_Key]) -> None:
         """Drop the connection that has been idle the longest. Raises ``ToolError`` if all are in use."""
-        idle = [(self._connections[key].idle, key) for key in keys]
-        waiting = sorted((handle.when(), key) for handle, key in idle if handle is not None)
-        if not waiting:
+        idle = [one for key in keys if not (one := self._connections[key]).users]
+        if not idle:
             raise ToolError.of(TOO_MANY_CALLER_CONNECTIONS, server=self._label, limit=len(keys))
-        self._drop(waiting[0][1], self._connections[waiting[0][1]])
+        self._drop(min(idle, key=self._end_of))
 
-    async def _opened(self, key: _Key, connection: CallerConnection) -> None:
+    async def _opened(self, connection: CallerConnection) -> None:
         """Open the client, once for all that wait for it. A caller that gives up does not disturb the others."""
         if connection.opening is None:
             # In a context of its own: messages of the server belong to no operation yet.
             connection.opening = asyncio.get_running_loop().create_task(
-                self._open(key, connection), context=contextvars.Context()
+                self._open(connection), context=contextvars.Context()
             )
         try:
             await asyncio.shield(connection.opening)
@@ -139,18 +171,20 @@ class CallerConnections:
                 raise
             raise ConnectionLost.of(CONNECTION_CLOSED) from None  # it was dropped
 
-    async def _open(self, key: _Key, connection: CallerConnection) -> None:
+    async def _open(self, connection: CallerConnection) -> None:
+        caller, client, _ = connection.key
+
         def lost(error: Exception) -> None:
-            self._drop(key, connection, gives_up=False)  # the opening has the reason
+            self._drop(connection, gives_up=False)  # the opening has the reason
 
         try:
-            while in_the_way := self._in_the_way(key[0]):
+            while in_the_way := self._in_the_way(caller):
                 await asyncio.wait(in_the_way, return_when=asyncio.FIRST_COMPLETED)
-            auth = None if self._auth_of is None else self._auth_of(key[0], key[1])
+            auth = None if self._auth_of is None else self._auth_of(caller, client)
             answers = connection.answers
-            connection.client = await self._open_connection(key[0], answers, answers.on_log, lost, auth=auth)
+            connection.client = await self._open_connection(caller, answers, answers.on_log, lost, auth=auth)
         except BaseException:
-            self._forget(key, connection)
+            self._forget(connection)
             raise
 
     def _in_the_way(self, caller: str) -> list[asyncio.Task[None]]:
@@ -160,17 +194,18 @@ class CallerConnections:
             return own
         return list(self._ending) if len(self._ending) + len(self._connections) > self._bounds.in_all else []
 
-    def _forget(self, key: _Key, connection: CallerConnection) -> None:
-        if self._connections.get(key) is connection:
-            del self._connections[key]
-        if connection.idle is not None:
-            connection.idle.cancel()
+    def _forget(self, connection: CallerConnection) -> None:
+        if self._connections.get(connection.key) is connection:
+            del self._connections[connection.key]
+        if connection.expiry is not None:
+            connection.expiry.cancel()
+            connection.expiry = None
 
-    def _drop(self, key: _Key, connection: CallerConnection, *, gives_up: bool = True) -> None:
+    def _drop(self, connection: CallerConnection, *, gives_up: bool = True) -> None:
         """End a connection; the next operation of its caller opens another. ``gives_up``: even while it opens."""
-        self._forget(key, connection)
+        self._forget(connection)
         task = asyncio.get_running_loop().create_task(_end(connection, gives_up=gives_up))
-        self._ending[task] = key[0]
+        self._ending[task] = connection.key[0]
         task.add_done_callback(self._ending.pop)
 
     @property
@@ -185,8 +220,8 @@ class CallerConnections:
         """End all connections at the same time, and return once they have ended. If this is cancelled, programs have no
         time to end by themselves."""
         while self._connections or self._ending:
-            for key, connection in tuple(self._connections.items()):
-                self._drop(key, connection)
+            for connection in tuple(self._connections.values()):
+                self._drop(connection)
             await asyncio.gather(*self._ending, return_exceptions=True)
 
 

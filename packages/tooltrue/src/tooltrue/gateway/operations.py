@@ -50,15 +50,19 @@ class CallerOperation:
         self.context = context
         self._questions: dict[str, tuple[InputRequest, asyncio.Future[Json]]] = {}
         self._count = 0
-        self._has_changed = asyncio.Event()
         self._task: asyncio.Task[Any] | None = None
+        self._change: asyncio.Future[None] | None = None  # that `until_asked` waits for
 
     # --- for the caller -----------------------------------------------------------------------------------------------
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start the request to the server."""
         self._task = asyncio.get_running_loop().create_task(work)
-        self._task.add_done_callback(lambda task: self._has_changed.set())
+        self._task.add_done_callback(lambda task: self._changed())
+
+    def _changed(self) -> None:
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)
 
     def check(self, responses: Mapping[str, Json]) -> None:
         """Raise ``InvalidParams`` for a response that is no answer to its question."""
@@ -85,8 +89,8 @@ class CallerOperation:
         assert task is not None
         try:
             while not (task.done() or self._questions):
-                self._has_changed.clear()
-                await self._has_changed.wait()
+                self._change = asyncio.get_running_loop().create_future()
+                await self._change
         except asyncio.CancelledError:
             self.cancel()
             raise
@@ -121,7 +125,7 @@ class CallerOperation:
         key = f"{method.partition('/')[0]}-{self._count}"
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._questions[key] = request, answer
-        self._has_changed.set()
+        self._changed()
         try:
             return await answer
         finally:

@@ -117,7 +117,7 @@ class CallerRelay:
         """The connection that all callers use, if they do."""
         if self._common.client is client:
             return self._common
-        if self._is_of_callers or not (self._is_shared or (_is_stateless(client) and not self._is_program)):
+        if self._is_of_callers or not (self._is_shared or (not self._is_program and _is_stateless(client))):
             return None
         self._common = CallerConnection(self.answers, client, followed=FollowedResources(_MOST_FOLLOWED_TOGETHER))
         return self._common
@@ -250,10 +250,35 @@ class CallerRelay:
         if own is not None and self._operations.is_named_by(own):
             return self._go_on(own, context, method)
         operation = CallerOperation(context)
-        if (common := self._common_of(client)) is not None and _is_stateless(client):
-            # It ends with this round, and needs no task of its own.
-            return _stateless(client, common.answers, operation, method, send)
+        # An operation of a stateless server ends with this round, and needs no task of its own.
+        if (common := self._common_of(client)) is not None:
+            if _is_stateless(client):
+                return _stateless(client, common.answers, operation, method, send)
+        elif (own := self._take_open(context)) is not None:
+            return self._over(own, operation, method, send)
         return self._begin(client, operation, method, send)
+
+    def _take_open(self, context: RequestContext) -> CallerConnection | None:
+        """The connection of a caller to a stateless server, if it is open."""
+        if self._exchange is not None:
+            self._exchange.note(context)
+        own = self.callers.take_open(context)
+        if own is None or _is_stateless(_client_of(own)):
+            return own
+        self.callers.release(own)
+        return None
+
+    async def _over(
+        self,
+        own: CallerConnection,
+        operation: CallerOperation,
+        method: str,
+        send: Callable[[Client, CallerOperation], Awaitable[T]],
+    ) -> T | InputRequiredResult:
+        try:
+            return await _stateless(_client_of(own), own.answers, operation, method, send)
+        finally:
+            self.callers.release(own)
 
     async def _go_on(self, own: str, context: RequestContext, method: str) -> Any:
         try:
