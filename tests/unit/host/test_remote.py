@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import threading
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
-from tooltrue.errors import ConfigurationError, DefinitionError, InternalError, UnknownTool
+from tooltrue.errors import ConfigurationError, DefinitionError, InternalError, InvalidArguments, UnknownTool
 from tooltrue.host.admission import AdmissionVerdict, scanned
 from tooltrue.host.effects import effects_by
 from tooltrue.host.host import Announcement, Host
@@ -26,6 +27,8 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol import types as wire
 from tooltrue.testing.state import LIMIT
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 
 def quarantined(server: Published, **settings: Any) -> list[tuple[str, str, str]]:
@@ -255,6 +258,28 @@ def test_arguments_that_do_not_fit_never_leave() -> None:
         assert result.is_error
         assert "TT2001" in result.text
     assert server.called == []
+
+
+@pytest.mark.parametrize("checked", ["not", "others", "by_another_schema", "these"])
+def test_arguments_leave_only_if_the_very_schema_has_accepted_these_very_ones(checked: str) -> None:
+    server = Published(tool("t"), tool("u"))
+
+    async def test(host: Host) -> None:
+        context = RequestContext(LOCAL, SILENT)
+        one, another = host.catalogue.row("a_t").tool, host.catalogue.row("a_u").tool
+        arguments: dict[str, Any] = {"n": 1 if checked == "these" else "1"}
+        call = ToolCall("a_t", arguments, context, tool=one)
+        call.checked = {
+            "not": None,
+            "others": (one.input, {"n": 1}),
+            "by_another_schema": (another.input, arguments),
+            "these": (one.input, arguments),
+        }[checked]
+        with contextlib.nullcontext() if checked == "these" else pytest.raises(InvalidArguments):
+            await host.catalogue.call_tool(call)
+
+    hosted({"a": server}, test)
+    assert [call["arguments"] for call in server.called] == ([{"n": 1}] if checked == "these" else [])
 
 
 def test_a_result_that_breaks_its_schema_is_withheld() -> None:

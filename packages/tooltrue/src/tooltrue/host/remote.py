@@ -60,6 +60,7 @@ from tooltrue.protocol.types import (
     PromptOutcome,
     ReadOutcome,
     ReadResourceResult,
+    TextContent,
     TextResource,
     ToolOutcome,
     replaced,
@@ -249,11 +250,13 @@ class Remote:
         return self._tools.get(name)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        tool = await self.find_tool(call.name, call.context)
-        if call.tool is not None and call.tool.input is not tool.input:
-            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        tool = self._tools.get(call.name)
+        if tool is None or (call.tool is not None and call.tool.input is not tool.input):
+            raise UnknownTool(call.name)  # gone, or exchanged since its arguments were checked
         client = self._here()
-        arguments = check_arguments(call.tool or tool, call.arguments)
+        arguments = call.arguments
+        if not call.is_checked_by(tool.input):
+            arguments = check_arguments(call.tool or tool, arguments)
         name = tool.name if call.tool is None else call.tool.name  # the name under which the caller knows it
         self.running += 1
         try:
@@ -394,7 +397,7 @@ def _refusal_text(error: RpcError) -> str:
 def _outcome(result: Result | InputRequiredResult) -> ToolOutcome:
     if isinstance(result, InputRequiredResult):
         return result
-    content = [_block(block) for block in result.content]
+    content = [block if type(block) is TextContent else _block(block) for block in result.content]
     return CallToolResult(content, result.structured, result.is_error, _meta_of(result))
 
 
@@ -402,7 +405,7 @@ def _meta_of(result: Result) -> dict[str, Json] | None:
     """The ``_meta`` of a result, without the facts of the server about itself: the caller gets those of the server that
     it speaks to."""
     meta = result.raw.get("_meta")
-    if not is_object(meta):
+    if not is_object(meta) or (len(meta) == 1 and SERVER_INFO in meta):
         return None
     return {name: value for name, value in meta.items() if name != SERVER_INFO} or None
 

@@ -434,6 +434,7 @@ class ToolCall(Mutable, gc=True):
     ``called``    toolset (``resolve_call``)                          renames, authorize
     ``text``      vocabulary (``own_text``), modern                   audit, abuse, limits
     ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
+    ``checked``   validate                                            remote
     ``began``     plan                                                audit, observe
     ``at``        audit                                               audit
     ``proceed``   plan, placing                                       confirm
@@ -441,8 +442,8 @@ class ToolCall(Mutable, gc=True):
     ``state``     vocabulary (``keep``)                               repair, confirm, concurrency
     ============  ==================================================  ====================================
 
-    The last seven are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
-    which are ``came``,
+    The last eight are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
+    which are ``came``, ``checked`` are arguments and the schema that accepts them,
     ``began`` the time at which the call entered the plan (``perf_counter``), ``at`` the same on the clock of the log,
     ``deadline`` its time limit, ``proceed`` runs the layers below the step that is being left once more, and ``state``
     holds what a step remembers from its beginning to its end, by its name.
@@ -459,6 +460,7 @@ class ToolCall(Mutable, gc=True):
     called: str = ""
     text: bytes | None = None
     came: dict[str, Any] | None = None
+    checked: tuple[Schema, dict[str, Any]] | None = None
     began: float = 0.0
     at: float = 0.0
     proceed: Callable[[ToolCall], Awaitable[wire.ToolOutcome]] | None = None
@@ -480,6 +482,11 @@ class ToolCall(Mutable, gc=True):
             self.came = self.arguments
             text = self.text = canonical(self.came)
         return text
+
+    def is_checked_by(self, schema: Schema) -> bool:
+        """Return whether the arguments have been validated against this very schema."""
+        checked = self.checked
+        return checked is not None and checked[0] is schema and checked[1] is self.arguments
 
     def keep(self, name: str, value: object) -> None:
         """Remember a value of a step until the call ends."""

@@ -33,9 +33,11 @@ class _Validate(StepLayer, frozen=True):
             if call.admit is not None:
                 call.admit(tool)
             if is_simple and accepts(call.arguments):
+                call.checked = (tool.input, call.arguments)
                 return
             try:
                 call.arguments = check_arguments(tool, call.arguments)
+                call.checked = (tool.input, call.arguments)
             except InvalidArguments as error:
                 if call.context.trail is not None:
                     call.context.trail.wrong = error.facts.get("wrong", ())
