@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import EncodedJson, encode
@@ -82,12 +82,11 @@ class _SanitizeOutput(StepLayer, frozen=True):
             if call.context.channel is not SILENT:
                 call.context = _with_clean_channel(call.context, wants)
 
-        leaves_text = tool.output is None and not tool.untrusted
-
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
-            data = _plain_text(outcome, call.context) if leaves_text else None
+            data = _plain_text(outcome, call.context) if tool.output is None else None
             if data is not None and len(data) <= limit and not prescan(data, *wants):
-                return outcome  # a single text that needs no change
+                # A single text that needs no change.
+                return _marked(cast("CallToolResult", outcome)) if tool.untrusted else outcome
             return inspected(call, outcome)
 
         def inspected(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
