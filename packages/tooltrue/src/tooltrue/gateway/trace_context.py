@@ -15,7 +15,7 @@ _TRACESTATE: Final = re.compile(r"[ -~]{1,512}")
 def trace_context(meta: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the ``traceparent`` and ``tracestate`` of a request's ``_meta`` if they are well-formed. Baggage is not
     passed on: it may hold facts about the caller that are none of a server's business."""
-    if not meta or not (parent := _text(_TRACEPARENT, meta.get("traceparent"))):
+    if not meta or "traceparent" not in meta or not (parent := _text(_TRACEPARENT, meta.get("traceparent"))):
         return {}
     state = _text(_TRACESTATE, meta.get("tracestate"))
     return {"traceparent": parent, **({"tracestate": state} if state else {})}

@@ -76,8 +76,8 @@ class UpstreamTraffic:
         breaker = self._breaker(None if is_common else caller)
         outcome, is_trial = "refused", False
         try:
-            breaker.check()
             if not self.slots.try_take():
+                breaker.check()  # an operation that would be refused does not wait
                 await self._wait(caller)
             try:
                 is_trial = breaker.admit()

@@ -241,6 +241,8 @@ def param_headers(mirrors: Mirrors, arguments: Mapping[str, Json]) -> dict[str, 
 
 def params_of(headers: Mapping[str, str]) -> dict[str, str]:
     """The ``Mcp-Param-*`` headers among those of a request."""
+    if PARAM_PREFIX not in " ".join(headers):  # few requests have one
+        return {}
     return {name: value for name, value in headers.items() if name.startswith(PARAM_PREFIX)}
 
 

@@ -52,9 +52,10 @@ class DerivedLists(Generic[T]):
 
 
 class DerivedValues(Generic[SourceT, T]):
-    """Values that are made from others: the same object for the same source object."""
+    """Values that are made from others: the same object for the same source object. ``most`` of them are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _DERIVED) -> None:
+        self._most = most
         self._made: dict[int, tuple[SourceT, T]] = {}
 
     def of(self, source: SourceT, make: Callable[[SourceT], T]) -> T:
@@ -62,7 +63,7 @@ class DerivedValues(Generic[SourceT, T]):
         if (entry := self._made.get(id(source))) is not None:  # which holds its source, so no other has its id
             return entry[1]
         made = make(source)
-        if len(self._made) >= _DERIVED:
+        if len(self._made) >= self._most:
             self._made.clear()
         self._made[id(source)] = (source, made)
         return made

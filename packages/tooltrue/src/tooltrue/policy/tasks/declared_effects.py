@@ -9,7 +9,7 @@ from typing import Any
 from tooltrue.policy.rules.globs import Globs
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.types import ToolOutcome, field, replaced
-from tooltrue.tools.memo import Remembered
+from tooltrue.tools.memo import DerivedValues, Remembered
 from tooltrue.tools.toolset import Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Effect, RequestContext, Tool, ToolCall
 
@@ -43,7 +43,7 @@ def declare_effects(effects: Mapping[Effect, Globs]) -> Callable[[Provider], Pro
 
 class _Declared(Wrapper, frozen=True):
     effects: Mapping[Effect, Globs]
-    _cache: dict[str, tuple[Tool, Tool]] = field(default_factory=dict[str, "tuple[Tool, Tool]"])
+    _tools: DerivedValues[Tool, Tool] = field(default_factory=lambda: DerivedValues[Tool, Tool](_KEPT))
     _last: Remembered[Tool] = field(default_factory=Remembered[Tool])
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
@@ -65,12 +65,7 @@ class _Declared(Wrapper, frozen=True):
         return await self.inner.call_tool(call)
 
     def _with_effect(self, tool: Tool) -> Tool:
-        entry = self._cache.get(tool.name)
-        if entry is None or entry[0] is not tool:
-            if len(self._cache) >= _KEPT:
-                self._cache.clear()
-            entry = self._cache[tool.name] = (tool, self._changed(tool))
-        return entry[1]
+        return self._tools.of(tool, self._changed)
 
     def _changed(self, tool: Tool) -> Tool:
         declared: list[Effect] = [effect for effect, names in self.effects.items() if names.match(tool.name)]

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from types import CoroutineType
 from typing import Any, Final
 
+from tooltrue.caching import cache_short_texts
 from tooltrue.errors import ConfigurationError, UnknownTool
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.protocol.name_rules import is_name
@@ -233,6 +234,7 @@ class _WithSearchTools(Wrapper, frozen=True):
         return await self.inner.call_tool(replaced(call, tool=tool))
 
 
+@cache_short_texts(4_096)
 def _plain(name: str) -> str:
     return name.casefold().replace("-", "_").replace(".", "_")
 
