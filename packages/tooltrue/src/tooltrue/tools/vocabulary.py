@@ -425,7 +425,7 @@ class ToolCall(Mutable, gc=True):
     field         written by                                          read by
     ============  ==================================================  ====================================
     ``tool``      toolset (``resolve_call``), authorize, views,       every layer
-                  transforms, catalogue
+                  transforms, catalogue, searchable
     ``admit``     legacy, modern, searchable                          validate
     ``asks``      authorize, lethal_trifecta, confirm,                confirm, lethal_trifecta
                   approval_prompts
@@ -443,10 +443,10 @@ class ToolCall(Mutable, gc=True):
     ============  ==================================================  ====================================
 
     The last eight are the working state of the steps: ``text`` is the canonical JSON of the arguments as they came,
-    which are ``came``, ``checked`` are arguments and the schema that accepts them,
-    ``began`` the time at which the call entered the plan (``perf_counter``), ``at`` the same on the clock of the log,
-    ``deadline`` its time limit, ``proceed`` runs the layers below the step that is being left once more, and ``state``
-    holds what a step remembers from its beginning to its end, by its name.
+    which are ``came``, ``checked`` has arguments and the schema that accepts them, ``began`` is the time at which the
+    call entered the plan (``perf_counter``), ``at`` the same on the clock of the log, ``deadline`` its time limit,
+    ``proceed`` runs the layers below the step that is being left once more, and ``state`` holds what a step remembers
+    from its beginning to its end, by its name.
     """
 
     name: str
