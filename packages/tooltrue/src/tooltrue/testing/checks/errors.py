@@ -195,7 +195,7 @@ async def flat(bench: Bench) -> AsyncIterator[Finding]:
         yield not_run(SKIPPED_SERVER_NOT_IN_PROCESS if readers else SKIPPED_NO_CALLABLE_TOOL)
         return
     before = len(asyncio.all_tasks())
-    async with Line(link, bench.facts.revision, bench.plan.seconds) as line:
+    async with Line(link, bench.facts.revision, bench.plan.seconds) as line, _new_objects_only():
         gauge = _in_this_process if isinstance(link, MemoryLink) else partial(_in_process, link)
         for subject in readers:
             if (_WINDOWS + 1) * _CALLS * _usual(subject) > _PATIENCE_IN_TIMEOUTS * bench.plan.seconds:
@@ -224,6 +224,21 @@ def _growth(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
         if all(later[what] - earlier[what] >= _CALLS for earlier, later in pairwise(marks)):
             return failed(FINDING_RESOURCE_LEAK, subject.name, what=what, count=more[what], calls=_WINDOWS * _CALLS)
     return passed(subject.name, calls=_WINDOWS * _CALLS, **{f"more_{what}": count for what, count in more.items()})
+
+
+@contextlib.asynccontextmanager
+async def _new_objects_only() -> AsyncIterator[None]:
+    """Context in which collections pass over older objects: in the process of a test suite there are millions, and each
+    of the many collections would take seconds."""
+    if gc.get_freeze_count():  # those of the author's own program stay frozen
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _in_this_process() -> Mapping[str, int]:
