@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import CoroutineType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
 from tooltrue.host.aliases import alias, plain_alias
+from tooltrue.host.definitions import Definitions
 from tooltrue.host.inspection import QuarantinedDefinition
 from tooltrue.host.remote import Remote
 from tooltrue.host.wording import HOST_NAME_TAKEN, RESOURCE_OF_SEVERAL_SERVERS
@@ -101,11 +102,25 @@ class CatalogueRow(Value, frozen=True):
         return self.part.remote.is_there
 
 
+class _Tables(Value, frozen=True):
+    """The tables over the definitions of all servers, as one caller sees them."""
+
+    rows: Mapping[str, CatalogueRow] = {}
+    tools: tuple[Tool, ...] = ()
+    prompts: Mapping[str, _PromptRow] = {}
+    resource_list: tuple[wire.ResourceDefinition, ...] = ()
+    template_list: tuple[wire.ResourceTemplate, ...] = ()
+    prompt_list: tuple[wire.Prompt, ...] = ()
+    aside: tuple[QuarantinedDefinition, ...] = ()
+
+
 class _PromptRow(Value, frozen=True):
     part: CataloguePart
     name: str
     prompt: wire.Prompt
 
+
+_Known: TypeAlias = Sequence[tuple[CataloguePart, Definitions]]
 
 _MOST_ADDRESSES = 1_000
 """Limit for the addresses of the parts of one resource. Each is looked up at every server, and no other call is served
@@ -121,11 +136,7 @@ class Catalogue:
     def __init__(self, parts: Sequence[CataloguePart], selection: Selection | None = None) -> None:
         self._selection = selection = selection or Selection()
         self._parts = tuple(part for part in parts if selection.has_server(part.remote.server))
-        self._rows: dict[str, CatalogueRow] = {}
-        self._listed: tuple[Tool, ...] = ()
-        self._prompts: dict[str, _PromptRow] = {}
-        self._lists: dict[str, tuple[Any, ...]] = {"resources": (), "templates": (), "prompts": ()}
-        self._aside: tuple[QuarantinedDefinition, ...] = ()
+        self._tables = _Tables()
         self._watchers: list[Callable[[ProviderChange], None]] = []
         self._selections: list[Catalogue] = []
         self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
@@ -146,19 +157,19 @@ class Catalogue:
         the same objects as before."""
         for catalogue in self._selections:
             catalogue.exchange(parts)
-        tools, lists, quarantined = self._listed, self._lists, self.quarantined
+        before, quarantined = self._tables, self.quarantined
         own = [part for part in parts if self._selection.has_server(part.remote.server)]
         self._parts = tuple(next((one for one in self._parts if one == part), part) for part in own)
         for unwatch in self._unwatch:
             unwatch()
         self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
-        self._make_tables()
+        self._tables = after = self._tables_over(lambda remote: remote.definitions())
         kinds: list[Kind] = []
-        if list(map(id, tools)) != list(map(id, self._listed)) or quarantined != self.quarantined:
+        if list(map(id, before.tools)) != list(map(id, after.tools)) or quarantined != self.quarantined:
             kinds.append("tools")
-        if any(lists[name] != self._lists[name] for name in ("resources", "templates")):
+        if (before.resource_list, before.template_list) != (after.resource_list, after.template_list):
             kinds.append("resources")
-        if lists["prompts"] != self._lists["prompts"]:
+        if before.prompt_list != after.prompt_list:
             kinds.append("prompts")
         for kind in kinds:
             self._announce(ProviderChange(kind))
@@ -166,38 +177,42 @@ class Catalogue:
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:
         """All tools, available or not, by their names here."""
-        return tuple(self._rows.values())
+        return tuple(self._tables.rows.values())
 
     @property
     def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
         """The quarantined definitions, with the reason for each."""
-        return (*(one for part in self._parts for one in part.remote.quarantined), *self._aside)
+        return (*(one for part in self._parts for one in part.remote.quarantined), *self._tables.aside)
 
     def _changed(self, change: ProviderChange) -> None:
         if change.kind != "resource":  # a resource that changes is listed as before, and may change often
-            self._make_tables()
+            self._tables = self._tables_over(lambda remote: remote.definitions())
         self._announce(change)
 
     def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def _make_tables(self) -> None:
+    def _tables_over(self, definitions_of: Callable[[Remote], Definitions]) -> _Tables:
         aside: list[QuarantinedDefinition] = []
-        self._rows = self._table(aside)
-        self._listed = tuple(row.tool for row in self._rows.values())
-        self._prompts = self._prompt_table(aside)
-        self._lists = {
-            "resources": self._once("resource", lambda remote: remote.resources, lambda one: one.uri, aside),
-            "templates": self._once("template", lambda remote: remote.templates, lambda one: one.uriTemplate, aside),
-            "prompts": tuple(row.prompt for row in self._prompts.values()),
-        }
-        self._aside = tuple(aside)
+        known = [(part, definitions_of(part.remote)) for part in self._parts]
+        rows, prompts = self._tool_table(known, aside), _prompt_table(known, aside)
+        resources = [(part, definitions.resource_list) for part, definitions in known]
+        templates = [(part, definitions.template_list) for part, definitions in known]
+        return _Tables(
+            rows,
+            tuple(row.tool for row in rows.values()),
+            prompts,
+            _once("resource", resources, lambda one: one.uri, aside),
+            _once("template", templates, lambda one: one.uriTemplate, aside),
+            tuple(row.prompt for row in prompts.values()),
+            tuple(aside),
+        )
 
-    def _table(self, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
+    def _tool_table(self, known: _Known, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
         rows: dict[str, CatalogueRow] = {}
         selection = self._selection
-        every = [(part, part.called(tool.name), tool) for part in self._parts for tool in part.remote.tools]
+        every = [(part, part.called(tool.name), tool) for part, definitions in known for tool in definitions.tool_list]
         shown = [one for one in every if selection.has_tool(one[1])]
         # A name that the operator has given takes precedence over an equal name made from a label.
         for part, known_as, tool in sorted(
@@ -210,41 +225,11 @@ class Catalogue:
                 )
                 aside.append(QuarantinedDefinition(part.remote.server, "tool", tool.name, problem))
                 continue
-            row = self._rows.get(name)
+            row = self._tables.rows.get(name)
             if row is None or row.part is not part or row.tool.input is not tool.input:
                 row = CatalogueRow(name, part, tool.name, _called(tool, name, selection.descriptions.get(known_as)))
             rows[name] = row  # the same object, so that callers who remember it recognize it
         return dict(sorted(rows.items()))
-
-    def _prompt_table(self, aside: list[QuarantinedDefinition]) -> dict[str, _PromptRow]:
-        table: dict[str, _PromptRow] = {}
-        for part in self._parts:
-            for prompt in part.remote.prompts:
-                name = part.prompt_called(prompt.name)
-                if name in table:
-                    problem = DefinitionError.of(HOST_NAME_TAKEN, name=name, other=table[name].part.remote.server)
-                    aside.append(QuarantinedDefinition(part.remote.server, "prompt", prompt.name, problem))
-                else:
-                    table[name] = _PromptRow(part, prompt.name, replaced(prompt, name=name))
-        return dict(sorted(table.items()))
-
-    def _once(
-        self,
-        kind: Literal["resource", "template"],
-        listed: Callable[[Remote], tuple[T, ...]],
-        key: Callable[[T], str],
-        aside: list[QuarantinedDefinition],
-    ) -> tuple[T, ...]:
-        """The entries of all servers, without duplicates, sorted."""
-        owners: dict[str, tuple[str, T]] = {}
-        for part in self._parts:
-            for entry in listed(part.remote):
-                server = part.remote.server
-                owner, _ = owners.setdefault(key(entry), (server, entry))
-                if owner != server:
-                    problem = DefinitionError.of(RESOURCE_OF_SEVERAL_SERVERS, servers=f"{owner}, {server}")
-                    aside.append(QuarantinedDefinition(server, kind, key(entry), problem))
-        return tuple(entry for _, (_, entry) in sorted(owners.items()))
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
@@ -253,7 +238,7 @@ class Catalogue:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        return self._listed
+        return self._tables.tools
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         return self.row(name).tool
@@ -263,7 +248,7 @@ class Catalogue:
 
     def row(self, name: str) -> CatalogueRow:
         """The row of a name. Raises ``UnknownTool`` if there is none."""
-        row = self._rows.get(name)
+        row = self._tables.rows.get(name)
         if row is None:
             raise UnknownTool(name)
         return row
@@ -280,13 +265,13 @@ class Catalogue:
         return frozenset[str]().union(*(part.remote.offers() for part in self._parts))
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
-        return self._lists["resources"]
+        return self._tables.resource_list
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
-        return self._lists["templates"]
+        return self._tables.template_list
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return self._lists["prompts"]
+        return self._tables.prompt_list
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         match operation:
@@ -296,9 +281,9 @@ class Catalogue:
                 return (await self._owner(operation))[1]
 
     def _prompt(self, operation: PromptGet | CompletionGet) -> _PromptRow:
-        if operation.name not in self._prompts:
+        if operation.name not in self._tables.prompts:
             raise unknown(operation)
-        return self._prompts[operation.name]
+        return self._tables.prompts[operation.name]
 
     async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
         """The server that owns a resource or template: a listed resource goes before templates, then the earlier
@@ -343,6 +328,37 @@ class Catalogue:
             return await remote.complete(get)
         row = self._prompt(get)
         return await row.part.remote.complete(replaced(get, name=row.name))
+
+
+def _prompt_table(known: _Known, aside: list[QuarantinedDefinition]) -> dict[str, _PromptRow]:
+    table: dict[str, _PromptRow] = {}
+    for part, definitions in known:
+        for prompt in definitions.prompt_list:
+            name = part.prompt_called(prompt.name)
+            if name in table:
+                problem = DefinitionError.of(HOST_NAME_TAKEN, name=name, other=table[name].part.remote.server)
+                aside.append(QuarantinedDefinition(part.remote.server, "prompt", prompt.name, problem))
+            else:
+                table[name] = _PromptRow(part, prompt.name, replaced(prompt, name=name))
+    return dict(sorted(table.items()))
+
+
+def _once(
+    kind: Literal["resource", "template"],
+    known: Sequence[tuple[CataloguePart, tuple[T, ...]]],
+    key: Callable[[T], str],
+    aside: list[QuarantinedDefinition],
+) -> tuple[T, ...]:
+    """The entries of all servers, without duplicates, sorted."""
+    owners: dict[str, tuple[str, T]] = {}
+    for part, entries in known:
+        for entry in entries:
+            server = part.remote.server
+            owner, _ = owners.setdefault(key(entry), (server, entry))
+            if owner != server:
+                problem = DefinitionError.of(RESOURCE_OF_SEVERAL_SERVERS, servers=f"{owner}, {server}")
+                aside.append(QuarantinedDefinition(server, kind, key(entry), problem))
+    return tuple(entry for _, (_, entry) in sorted(owners.items()))
 
 
 def _called(tool: Tool, name: str, description: str | None) -> Tool:

@@ -6,7 +6,7 @@ connected its tools stay listed, and calls fail with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -25,9 +25,9 @@ from tooltrue.errors import (
     Unreachable,
 )
 from tooltrue.host.admission import Judge, scanned
+from tooltrue.host.definitions import NO_DEFINITIONS, Definitions
 from tooltrue.host.effects import Effects, effects_by
 from tooltrue.host.inspection import (
-    Inspection,
     Inspector,
     PublishedDefinitions,
     QuarantinedDefinition,
@@ -65,14 +65,11 @@ from tooltrue.protocol.types import (
     ToolOutcome,
     replaced,
 )
-from tooltrue.protocol.uris import Template
 from tooltrue.tools.content import failed
 from tooltrue.tools.threads import ThreadPool
-from tooltrue.tools.toolset import unknown
 from tooltrue.tools.vocabulary import (
     CompletionGet,
     Entry,
-    Kind,
     LibraryOperation,
     PromptGet,
     ProviderChange,
@@ -82,7 +79,6 @@ from tooltrue.tools.vocabulary import (
     Tool,
     ToolCall,
     Unwatch,
-    resource_of,
 )
 
 __all__ = ["Remote"]
@@ -118,9 +114,6 @@ class Remote:
         calls: UpstreamCalls | None = None,
     ) -> None:
         self.server = server
-        self.quarantined: tuple[QuarantinedDefinition, ...] = ()
-        self.suspicions: tuple[SuspiciousDefinition, ...] = ()
-        self.instructions: str | None = None
         self.running = 0
         """How many operations run at the server."""
         self._inspector = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
@@ -132,13 +125,8 @@ class Remote:
         self._client: Client | None = None
         self._why_not: Exception = TransportError.of(CONNECTION_CLOSED)
         self._published: PublishedDefinitions | None = None
-        self._tools: Mapping[str, Tool] = {}
-        self._listed: tuple[Tool, ...] = ()
-        self._resources: Mapping[str, wire.ResourceDefinition] = {}
-        self._templates: Mapping[str, tuple[wire.ResourceTemplate, Template]] = {}
-        self._prompts: Mapping[str, wire.Prompt] = {}
+        self._definitions = NO_DEFINITIONS
         self._offers: frozenset[str] = frozenset()
-        self._lists: dict[str, tuple[Any, ...]] = {}
         self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @property
@@ -148,19 +136,23 @@ class Remote:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The admitted tools, sorted by name; the same tuple while they do not change."""
-        return self._listed
+        return self._definitions.tool_list
 
     @property
-    def resources(self) -> tuple[wire.ResourceDefinition, ...]:
-        return self._list("resources", self._resources)
+    def instructions(self) -> str | None:
+        return self._definitions.instructions
 
     @property
-    def templates(self) -> tuple[wire.ResourceTemplate, ...]:
-        return self._list("templates", {key: one for key, (one, _) in self._templates.items()})
+    def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
+        return self._definitions.quarantined
 
     @property
-    def prompts(self) -> tuple[wire.Prompt, ...]:
-        return self._list("prompts", self._prompts)
+    def suspicions(self) -> tuple[SuspiciousDefinition, ...]:
+        return self._definitions.suspicions
+
+    def definitions(self, context: RequestContext | None = None) -> Definitions:
+        """The admitted definitions; the same object while they do not change."""
+        return self._definitions
 
     async def attach(self, client: Client) -> None:
         """Send calls to ``client``, which is connected, from now on. Raises what :meth:`refresh` raises."""
@@ -192,40 +184,11 @@ class Remote:
             await self._inspect(self._published)
 
     async def _inspect(self, listing: PublishedDefinitions) -> None:
-        inspect = partial(self._inspector.at, listing, self._neighbours(), self._tools)
-        self._put(await self._lane.run(inspect))
-
-    def _put(self, inspection: Inspection) -> None:
-        changed: list[Kind] = [*self._put_tools(inspection.tools), *self._put_library(inspection)]
-        self.instructions = inspection.instructions
-        notes = inspection.quarantined, inspection.suspicions
-        if (self.quarantined, self.suspicions) != notes:
-            self.quarantined, self.suspicions = notes
-            changed = changed or ["tools"]
+        inspect = partial(self._inspector.at, listing, self._neighbours(), self._definitions.tools)
+        inspection = await self._lane.run(inspect)
+        self._definitions, changed = self._definitions.inspected(inspection)
         for kind in changed:
             self._announce(ProviderChange(kind))
-
-    def _put_tools(self, tools: Mapping[str, Tool]) -> list[Kind]:
-        listed = tuple(tool for _, tool in sorted(tools.items()))
-        if list(map(id, listed)) == list(map(id, self._listed)):
-            return []
-        self._tools, self._listed = tools, listed
-        return ["tools"]
-
-    def _put_library(self, inspection: Inspection) -> list[Kind]:
-        changed: list[Kind] = []
-        if (inspection.resources, inspection.templates) != (self._resources, self._templates):
-            changed.append("resources")
-        if inspection.prompts != self._prompts:
-            changed.append("prompts")
-        if changed:
-            self._resources, self._templates, self._prompts = (
-                inspection.resources,
-                inspection.templates,
-                inspection.prompts,
-            )
-            self._lists = {}
-        return changed
 
     def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
@@ -238,19 +201,19 @@ class Remote:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        return self._listed
+        return self.definitions(context).tool_list
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        tool = self._tools.get(name)
+        tool = self.known_tool(name, context)
         if tool is None:
             raise UnknownTool(name)
         return tool
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
-        return self._tools.get(name)
+        return self.definitions(context).tools.get(name)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        tool = self._tools.get(call.name)
+        tool = self.definitions(call.context).tools.get(call.name)
         if tool is None or (call.tool is not None and call.tool.input is not tool.input):
             raise UnknownTool(call.name)  # gone, or exchanged since its arguments were checked
         client = self._here()
@@ -292,34 +255,16 @@ class Remote:
         return self._offers
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
-        return self.resources
+        return self.definitions(context).resource_list
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
-        return self.templates
+        return self.definitions(context).template_list
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return self.prompts
-
-    def _list(self, kind: str, shelf: Mapping[str, T]) -> tuple[T, ...]:
-        if kind not in self._lists:
-            self._lists[kind] = tuple(entry for _, entry in sorted(shelf.items()))
-        return self._lists[kind]
+        return self.definitions(context).prompt_list
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
-        match operation:
-            case ResourceRead(uri=uri):
-                if uri in self._resources:
-                    return (self._resources[uri],)
-                for definition, template in self._templates.values():
-                    if template.match(uri) is not None:
-                        return (definition, resource_of(definition, uri))
-            case PromptGet(name=name) | CompletionGet(of="prompt", name=name):
-                if name in self._prompts:
-                    return (self._prompts[name],)
-            case CompletionGet(name=name):
-                if name in self._templates:
-                    return (self._templates[name][0],)
-        raise unknown(operation)
+        return self.definitions(operation.context).find_entries(operation)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         await self.find_entries(request)
