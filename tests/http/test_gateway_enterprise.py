@@ -110,19 +110,21 @@ def enterprise(mounts: Mounts, issuer: Issuing, other: Issuing, request: pytest.
             authenticate=[ApiKeys({"ci": Key(DIGEST, frozenset())}), oauth(other)],
         )
         with mounts.mounted(gateway.http_app()) as served:
-            made_by_client_credentials(place + served)
+            assert listed_by_key(place + served) == []  # a key gives nobody the lists of the gateway
+            assert "up_who" in [row.alias for row in gateway.host.rows]
             issuer.changes["token_endpoint"] = place + endpoint
             yield Enterprise(place + served, other, issuer, provider, tokens, made[0])
 
 
-def made_by_client_credentials(url: str) -> None:
-    """Have the gateway read the definitions, with its own token of the issuer's first token endpoint."""
+def listed_by_key(url: str) -> list[str]:
+    """The tools of a caller with a key; meanwhile the gateway reads the definitions, with its own token of the issuer's
+    first token endpoint."""
 
-    async def run() -> None:
+    async def run() -> list[str]:
         async with Client(url, headers={"Authorization": f"Bearer {KEY}"}) as client:
-            assert "up_who" in [tool.name for tool in await client.list_tools()]
+            return [tool.name for tool in await client.list_tools()]
 
-    asyncio.run(run())
+    return asyncio.run(run())
 
 
 def test_a_company_vouches_for_a_caller_to_the_issuer_of_the_server(enterprise: Enterprise) -> None:

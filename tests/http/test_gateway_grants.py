@@ -50,12 +50,19 @@ def caller_of(carrier: Carrier) -> Principal:
 
 @contextlib.contextmanager
 def gateway_before(
-    mounts: Mounts, issuer: Issuing, upstream: str, store: str = "memory:", more: str = "", authenticate: Any = None
+    mounts: Mounts,
+    issuer: Issuing,
+    upstream: str,
+    store: str = "memory:",
+    more: str = "",
+    authenticate: Any = None,
+    *,
+    common_lists: bool = True,
 ) -> Generator[str]:
     """The URL of a gateway whose callers are known by a proxy, unless ``authenticate`` knows them."""
 
     def make(url: str) -> Any:
-        text = operators_file(url.removesuffix("/mcp"), issuer.url, store) + more
+        text = operators_file(url.removesuffix("/mcp"), issuer.url, store, common_lists=common_lists) + more
         one = ServerConfig("up", "up", url=upstream)
         gateway = Gateway(
             HostConfig("", Path(), (one,)),
@@ -169,7 +176,7 @@ def test_a_caller_whose_grant_is_too_small_is_asked_once_and_waited_for(gateway:
     assert len(pages) == 1
 
 
-@pytest.mark.parametrize("more", ["[servers.up]\nat_once = 1\n", "[views.docs]\ndefault = true\n"])
+@pytest.mark.parametrize("more", ["at_once = 1\n", "[views.docs]\ndefault = true\n"])
 def test_a_caller_that_is_slow_to_consent_delays_no_other(mounts: Mounts, issuer: Issuing, more: str) -> None:
     registering(issuer).changes["token_endpoint_auth_methods_supported"] = ["none", "client_secret_basic"]
 
@@ -191,6 +198,47 @@ def test_a_caller_that_is_slow_to_consent_delays_no_other(mounts: Mounts, issuer
     with serving(mounts, issuer) as upstream, gateway_before(mounts, issuer, upstream, more=more) as url:
         results = asyncio.run(run(url))
     assert [result.is_error for result in results] == [False, False]
+
+
+# --- lists of one caller ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_caller_sees_the_tools_of_a_server_once_it_has_connected_it(
+    mounts: Mounts, issuer: Issuing, revision: str
+) -> None:
+    registering(issuer).changes["token_endpoint_auth_methods_supported"] = ["none", "client_secret_basic"]
+
+    async def run(url: str) -> list[Any]:
+        async def visit(question: Elicitation) -> bool:
+            await asyncio.to_thread(Browser("ada", url).connect, str(question.url))
+            return True
+
+        changed = asyncio.Event()
+        settings: dict[str, Any] = {"revision": revision, "on_tools_changed": changed.set}
+        async with Client(url, headers={USER: "ada"}, elicit=visit, **settings) as ada:
+            before = [tool.name for tool in await ada.list_tools()]
+            early = await ada.call_tool("up_who")
+            connected = await ada.call_tool("up_connect")
+            async with asyncio.timeout(LIMIT):
+                await changed.wait()
+            after = [tool.name for tool in await ada.list_tools(refresh=True)]
+            called = await ada.call_tool("up_who")
+            again = await ada.call_tool("up_connect")
+            async with Client(url, headers={USER: "bob"}, revision=revision) as bob:
+                others = [tool.name for tool in await bob.list_tools()]
+        assert [early.is_error, "[TT9354]" in early.text] == [True, True]
+        assert [connected.is_error, again.is_error] == [False, False]
+        assert called.text == f'["{issuer.url}#ada","read"]'
+        return [before, after, others]
+
+    with (
+        serving(mounts, issuer) as upstream,
+        gateway_before(mounts, issuer, upstream, common_lists=False) as url,
+    ):
+        before, after, others = asyncio.run(run(url))
+    assert before == others == ["up_connect"]
+    assert after == ["up_connect", "up_save", "up_who", "up_wipe"]
 
 
 # --- clients of one caller --------------------------------------------------------------------------------------------
@@ -451,7 +499,7 @@ WHOLE = operators_file("https://gateway.example", "https://login.example", "memo
         (WHOLE.replace('grant_key = { secret_env = "GRANT_KEY" }', ""), "TT4803"),
         (WHOLE.replace("GRANT_KEY", "OWN_SECRET"), "TT4803"),
         (WHOLE + '[auth]\nkeys = "keys.toml"\n', "TT4803"),
-        (WHOLE + "[servers.up]\nshared = true\n", "TT4802"),
+        (WHOLE + "shared = true\n", "TT4802"),
     ],
     ids=["no URL", "no TLS", "no key", "a short key", "callers that no browser can prove", "one session for all"],
 )

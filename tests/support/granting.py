@@ -16,7 +16,9 @@ USER = "x-forwarded-user"
 _PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": LIMIT}
 
 
-def operators_file(base: str, issuer: str, store: str) -> str:
+def operators_file(base: str, issuer: str, store: str, *, common_lists: bool = True) -> str:
+    """The operator's file of a gateway whose callers have grants at the server ``up``. Its last table is that of the
+    server. With ``common_lists``, callers see its tools before they have connected it."""
     return f"""
 [gateway]
 url = "{base}"
@@ -30,6 +32,9 @@ secret_env = "OWN_SECRET"
 
 [servers.up.auth.caller]
 scopes = ["read"]
+
+[servers.up]
+common_lists = {str(common_lists).lower()}
 """
 
 

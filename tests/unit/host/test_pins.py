@@ -15,11 +15,12 @@ from support.hosting import OPEN, Published, names, tool
 from tooltrue._internal.platform.file_replacement import remove_file
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.contract.contract import Contract
-from tooltrue.contract.neighbours import Neighbours
+from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.host import Host
-from tooltrue.host.pins import Pins
+from tooltrue.host.pins import Pin, Pins
 from tooltrue.host.servers import Patience
+from tooltrue.protocol import types as wire
 from tooltrue.testing.state import LIMIT
 
 INPUT: dict[str, Any] = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -307,3 +308,57 @@ def test_a36_an_icon_that_is_no_picture_is_seen_wherever_it_stands(tmp_path: Pat
 def test_a_template_without_an_address_is_put_aside_alone(tmp_path: Path) -> None:
     seen = Seen(tmp_path, templates=[{"uriTemplate": "", "name": "notes://{id}"}, NOTE])
     assert (seen.templates, seen.held) == (["notes://{id}"], [("", "TT3007")])
+
+
+# --- lists of several callers -----------------------------------------------------------------------------------------
+
+
+def of_callers(folder: Path) -> Pin:
+    return Pins(folder).of("servers.json", ServerConfig("a", "a", url="https://a.example/mcp"))
+
+
+def held(pin: Pin, *tools: wire.ToolDefinition) -> list[str]:
+    """The tools of one caller that are quarantined."""
+    return [name for _, name in pin.judge_list(Contract.of(tools), NOBODY).quarantined]
+
+
+def report(text: str) -> wire.ToolDefinition:
+    return wire.ToolDefinition("report", {"type": "object"}, description=text)
+
+
+def test_a_caller_that_is_shown_another_definition_gets_none_and_the_others_keep_theirs(tmp_path: Path) -> None:
+    pin = of_callers(tmp_path)
+    assert held(pin, report("Report the day.")) == []
+    assert held(pin, report("Report the year.")) == ["report"]
+    assert held(pin, report("Report the day.")) == []
+    review = pin.review()
+    assert review is not None
+    assert review.names == {"report"}
+    pin.accept(review)
+    assert held(pin, report("Report the year.")) == []
+    assert held(pin, report("Report the day.")) == ["report"]
+
+
+def test_what_waits_for_one_caller_is_not_forgotten_when_another_lists(tmp_path: Path) -> None:
+    pin = of_callers(tmp_path)
+    assert held(pin, named("common")) == []
+    assert held(pin, named("common"), named("ada")) == ["ada"]
+    assert held(pin, named("common"), named("bob")) == ["bob"]
+    review = pin.review()
+    assert review is not None
+    assert review.names == {"ada", "bob"}
+    pin.accept(review)
+    assert [held(pin, named("ada")), held(pin, named("bob"), named("common")), pin.review()] == [[], [], None]
+
+
+def test_another_process_begins_with_what_its_callers_are_shown(tmp_path: Path) -> None:
+    pin = of_callers(tmp_path)
+    held(pin, named("common"))
+    held(pin, named("common"), named("gone"))
+    again = of_callers(tmp_path)
+    assert held(again, named("common")) == []
+    assert again.review() is None
+
+
+def named(name: str) -> wire.ToolDefinition:
+    return wire.ToolDefinition(name, {"type": "object"}, description=f"The tool {name}.")

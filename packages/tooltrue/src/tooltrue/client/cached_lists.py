@@ -1,7 +1,7 @@
 """Lists of a server: every page of them, cached while they are fresh (server/utilities/caching).
 
 A list is fresh for the server's TTL (``ttlMs``), and until the server reports a change. Clients share no lists, so that
-``cacheScope`` only matters when one client changes its user.
+``cacheScope`` matters when one client changes its user, and to a gateway, whose callers may share those of a client.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tooltrue.jsonrpc.messages import Json, encode, is_array
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.wording import Worded
 
-__all__ = ["Lists"]
+__all__ = ["ListHints", "Lists"]
 
 T = TypeVar("T")
 Ask = Callable[[str, dict[str, Json]], Awaitable[dict[str, Json]]]
@@ -46,13 +46,30 @@ class _CachedList:
     is_private: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ListHints:
+    """How long lists are fresh, from when they were read, and whether they are for one authorization alone."""
+
+    seconds: float = 0.0
+    is_private: bool = True
+
+
 class Lists:
     """The lists that one client has read."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._cache: dict[str, _CachedList] = {}
+        self._hints: dict[str, ListHints] = {}
         self._changes = 0
+
+    @property
+    def hints(self) -> ListHints:
+        """The strictest hints of the lists that were read last."""
+        every = self._hints.values()
+        if not every:
+            return ListHints()
+        return ListHints(min(one.seconds for one in every), any(one.is_private for one in every))
 
     async def read(self, method: str, member: str, shape: type[T], *, refresh: bool = False) -> list[T]:
         """Return all items. An invalid item is left out, the rest stays.
@@ -65,6 +82,7 @@ class Lists:
             return list(cached.items)
         changes = self._changes
         items, ttl, is_private = await self._all(method, member, shape)
+        self._hints[method] = ListHints(min(ttl, _MAX_TTL_SECONDS), is_private)
         if ttl > 0 and changes == self._changes:  # else it has changed while it was read
             self._cache[method] = _CachedList(items, now + min(ttl, _MAX_TTL_SECONDS), is_private)
         return list(items)

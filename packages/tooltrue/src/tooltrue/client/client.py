@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from tooltrue._internal.platform.command_lines import words_of
 from tooltrue.client.answers import Answerer, Answers, Elicit, Sample
-from tooltrue.client.cached_lists import Lists
+from tooltrue.client.cached_lists import ListHints, Lists
 from tooltrue.client.call_results import Result, contents_of, converted, prompt_of, result_of
 from tooltrue.client.connection import ClientConnection, ConnectionSettings
 from tooltrue.client.eras import ServerFacts
@@ -188,6 +188,11 @@ class Client:
         if self._connection.facts is None:
             raise TransportError.of(CLIENT_NOT_OPEN)
         return self._connection.facts
+
+    @property
+    def list_hints(self) -> ListHints:
+        """The strictest cache hints of the lists that were read last (server/utilities/caching)."""
+        return self._lists.hints
 
     @property
     def stderr(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Generator, Mapping, Set
+from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping, Set
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import CoroutineType
@@ -32,8 +32,16 @@ from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
-from tooltrue.gateway.wording import CALLER_NOT_AUTHORIZED
-from tooltrue.host.upstream_calls import CallerRefused, CallerTargets, OpenConnection, Updated
+from tooltrue.gateway.wording import CALLER_NOT_AUTHORIZED, CALLER_NOT_CONNECTED, OTHER_TOKEN_MEANWHILE
+from tooltrue.host.inspection import PublishedDefinitions, published
+from tooltrue.host.upstream_calls import (
+    CallerRefused,
+    CallerTargets,
+    ListsOfCallers,
+    ListsRefused,
+    OpenConnection,
+    Updated,
+)
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol import versions
@@ -69,7 +77,8 @@ class CallerRelay:
     A stateless server over HTTP keeps nothing of a caller between two requests, so all callers use the connection of
     its definitions. With any other server each caller has a connection of its own; a server that is started as a
     program is one process for each caller. With ``is_shared``, all use the first connection in any case. With
-    ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions.
+    ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions;
+    then its ``lists`` are read over its connection too, unless the operator says that all have ``common_lists``.
     """
 
     def __init__(
@@ -84,6 +93,7 @@ class CallerRelay:
         is_shared: bool,
         grants: CallerGrants | None = None,
         exchange: CallerExchange | None = None,
+        common_lists: bool = False,
     ) -> None:
         self.label = one.label
         self.traffic = traffic
@@ -97,6 +107,8 @@ class CallerRelay:
         if exchange is not None:
             auth_of = exchange.auth
         self._is_of_callers = auth_of is not None
+        self._common_lists = common_lists
+        self._bounds = bounds
         self.callers = CallerConnections(one.label, open_connection, bounds, questions, auth_of)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._common = CallerConnection(self.answers)
@@ -113,25 +125,76 @@ class CallerRelay:
         """End the connections of callers."""
         await self.callers.close()
 
-    def _common_of(self, client: Client) -> CallerConnection | None:
+    def _common_of(self, client: Client | None) -> CallerConnection | None:
         """The connection that all callers use, if they do."""
+        if client is None or self._is_of_callers:
+            return None
         if self._common.client is client:
             return self._common
-        if self._is_of_callers or not (self._is_shared or (not self._is_program and _is_stateless(client))):
+        if not (self._is_shared or (not self._is_program and _is_stateless(client))):
             return None
         self._common = CallerConnection(self.answers, client, followed=FollowedResources(_MOST_FOLLOWED_TOGETHER))
         return self._common
 
-    def _connection(self, client: Client, context: RequestContext) -> AbstractAsyncContextManager[CallerConnection]:
+    def _connection(
+        self, client: Client | None, context: RequestContext
+    ) -> AbstractAsyncContextManager[CallerConnection]:
         if self._exchange is not None:
             self._exchange.note(context)
         common = self._common_of(client)
         return self.callers.of(context) if common is None else contextlib.nullcontext(common)
 
+    # --- lists of callers ---------------------------------------------------------------------------------------------
+
+    @property
+    def lists(self) -> ListsOfCallers | None:
+        return self if self._is_of_callers and not self._common_lists else None
+
+    @property
+    def idle_seconds(self) -> float:
+        return self._bounds.idle_seconds
+
+    @property
+    def connects(self) -> bool:
+        return self._grants is not None
+
+    def reader(self, context: RequestContext) -> Hashable:
+        """A caller through one client, with one token where tokens are exchanged: each may see other lists."""
+        token = ""
+        if self._exchange is not None:
+            self._exchange.note(context)
+            token, _ = self._exchange.newest(context)
+        return context.principal.id, context.principal.client, token
+
+    async def published(self, context: RequestContext, before: PublishedDefinitions) -> PublishedDefinitions:
+        async def work() -> PublishedDefinitions:
+            async with self._connection(None, context) as connection:
+                began = None if self._exchange is None else self._exchange.newest(context)
+                listing = await published(self.label, _client_of(connection), before, refresh=True)
+                if self._exchange is not None and self._exchange.newest(context) != began:
+                    raise AuthorizationFailed.of(OTHER_TOKEN_MEANWHILE, server=self.label)
+                return listing
+
+        try:
+            return await self._limited(None, context, work)
+        except GrantRequired:
+            raise ListsRefused(ToolError.of(CALLER_NOT_CONNECTED, server=self.label)) from None
+        except AuthorizationFailed as error:
+            facts = {"server": self.label, "problem": fact_of(error)}
+            raise ListsRefused(ToolError.of(CALLER_NOT_AUTHORIZED, **facts)) from None
+
+    async def connect(self, context: RequestContext) -> InputRequiredResult | None:
+        async def work() -> InputRequiredResult | None:
+            async with self._connection(None, context) as connection:
+                await _client_of(connection).list_tools(refresh=True)
+            return None
+
+        return await self._as_caller(context, self._limited(None, context, work))
+
     # --- operations ---------------------------------------------------------------------------------------------------
 
     def call_tool(
-        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+        self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> CoroutineType[Any, Any, Result | InputRequiredResult]:
         def send(one: Client, operation: CallerOperation) -> Awaitable[Result]:
             progress = None if call.context.channel is SILENT else operation.progress
@@ -139,19 +202,21 @@ class CallerRelay:
 
         return self._run(client, call.context, "tools/call", send)
 
-    async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult | InputRequiredResult:
+    async def read_resource(
+        self, client: Client | None, request: ResourceRead
+    ) -> ReadResourceResult | InputRequiredResult:
         async def send(one: Client, operation: CallerOperation) -> ReadResourceResult:
             return ReadResourceResult(list(await one.read_resource(request.uri)))
 
         return await self._run(client, request.context, "resources/read", send)
 
-    async def get_prompt(self, client: Client, get: PromptGet) -> PromptResult | InputRequiredResult:
+    async def get_prompt(self, client: Client | None, get: PromptGet) -> PromptResult | InputRequiredResult:
         def send(one: Client, operation: CallerOperation) -> Awaitable[PromptResult]:
             return one.get_prompt(get.name, get.arguments)
 
         return await self._run(client, get.context, "prompts/get", send)
 
-    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
+    async def complete(self, client: Client | None, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
         async def work() -> Completion:
             async with self._connection(client, get.context) as connection:
                 return await _client_of(connection).complete(entry, get.argument, get.value, get.arguments)
@@ -159,7 +224,7 @@ class CallerRelay:
         with self._refusing():
             return await self._limited(client, get.context, work)
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
+    async def follow(self, client: Client | None, request: ResourceFollow, updated: Updated) -> None:
         caller = request.context.principal.id
         concerned = "" if self._common_of(client) is not None else caller
 
@@ -177,7 +242,7 @@ class CallerRelay:
 
     def _limited(
         self,
-        client: Client,
+        client: Client | None,
         context: RequestContext,
         work: Callable[[], Awaitable[T]],
     ) -> CoroutineType[Any, Any, T]:
@@ -199,7 +264,7 @@ class CallerRelay:
 
     def _run(
         self,
-        client: Client,
+        client: Client | None,
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
@@ -241,7 +306,7 @@ class CallerRelay:
 
     def _round(
         self,
-        client: Client,
+        client: Client | None,
         context: RequestContext,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],
@@ -251,7 +316,7 @@ class CallerRelay:
             return self._go_on(own, context, method)
         operation = CallerOperation(context)
         # An operation of a stateless server ends with this round, and needs no task of its own.
-        if (common := self._common_of(client)) is not None:
+        if client is not None and (common := self._common_of(client)) is not None:
             if _is_stateless(client):
                 return _stateless(client, common.answers, operation, method, send)
         elif (own := self._take_open(context)) is not None:
@@ -288,7 +353,7 @@ class CallerRelay:
 
     async def _begin(
         self,
-        client: Client,
+        client: Client | None,
         operation: CallerOperation,
         method: str,
         send: Callable[[Client, CallerOperation], Awaitable[T]],

@@ -56,6 +56,7 @@ __all__ = [
     "changed_tables",
     "entries_of",
     "exchanges_of",
+    "has_common_lists",
     "has_pins",
     "is_program",
     "question_limits_of",
@@ -106,6 +107,11 @@ def question_limits_of(operator: OperatorConfig | None) -> QuestionLimits:
 
 def has_pins(operator: OperatorConfig | None) -> bool:
     return _gateway(operator).get("pins", True)
+
+
+def has_common_lists(operator: OperatorConfig | None, label: str) -> bool:
+    """Whether the operator says that the lists of a server are the same for all callers."""
+    return _servers(operator).get(label, {}).get("common_lists", False)
 
 
 def tool_search_of(operator: OperatorConfig | None) -> ToolSearch:

@@ -7,6 +7,7 @@ The caller's token, the subject token, is sent to that endpoint and nowhere else
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -48,11 +49,17 @@ class ExchangeSettings(Value, frozen=True):
         return f"ExchangeSettings({self.client_id!r} at {self.token_endpoint!r}, …)"
 
 
+class _Subject(Value, frozen=True):
+    token: str
+    number: int
+
+
 class CallerExchange:
     """Makes credentials at one server of the tokens by which callers are known at the gateway."""
 
     def __init__(self) -> None:
-        self._subjects: OrderedDict[Caller, str] = OrderedDict()
+        self._subjects: OrderedDict[Caller, _Subject] = OrderedDict()
+        self._count = 0
 
     def auth(self, caller: str, client: str) -> ExchangeAuth:
         """The ``Auth`` of one caller, through one client."""
@@ -69,17 +76,27 @@ class CallerExchange:
         scheme, _, token = (context.carried or {}).get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not caller[0].startswith(("https://", "http://")):
             return
-        self._subjects[caller] = token.strip()
+        subject = self._subjects.get(caller)
+        if subject is None or subject.token != token.strip():
+            self._count += 1
+            subject = _Subject(token.strip(), self._count)
+        self._subjects[caller] = subject
         self._subjects.move_to_end(caller)
         while len(self._subjects) > _MOST_SUBJECTS:
             self._subjects.popitem(last=False)
 
     def subject(self, caller: Caller, url: str) -> str:
         """The newest token of a caller. Raises ``AuthorizationFailed`` if it has none."""
-        token = self._subjects.get(caller)
-        if token is None:
+        subject = self._subjects.get(caller)
+        if subject is None:
             raise AuthorizationFailed.of(EXCHANGE_WITHOUT_TOKEN, url=url)
-        return token
+        return subject.token
+
+    def newest(self, context: RequestContext) -> tuple[str, int]:
+        """A digest of the newest token of a caller, and a number that no other token of it has had; both empty without
+        one."""
+        subject = self._subjects.get((context.principal.id, context.principal.client))
+        return ("", 0) if subject is None else (hashlib.sha256(subject.token.encode()).hexdigest(), subject.number)
 
 
 class TokenExchange(CallerExchange):

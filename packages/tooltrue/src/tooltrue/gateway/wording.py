@@ -292,6 +292,17 @@ CALLER_NOT_AUTHORIZED: Final = message(
     "The server {server} was not called, because it does not admit this caller: {problem}",
     "未调用服务器 {server}，因为它不接纳此调用者：{problem}",
 )
+CALLER_NOT_CONNECTED: Final = message(
+    "TT9354",
+    "The server {server} is not connected for this user yet. Its tool connect asks the user to do so; then its other "
+    "tools are listed.",
+    "服务器 {server} 尚未为此用户连接。其工具 connect 会请用户连接；之后会列出其他工具。",
+)
+OTHER_TOKEN_MEANWHILE: Final = message(
+    "TT9355",
+    "this caller came with another token while the tools of {server} were read",
+    "读取 {server} 的工具期间，此调用者换用了另一个令牌",
+)
 LABEL_ONE_BROWSER_IDENTITY: Final = message(
     "TT9366",
     "one way to know browsers: proxy in [auth] or sign_in in [gateway], and not both",

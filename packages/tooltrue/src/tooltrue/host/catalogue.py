@@ -7,12 +7,13 @@ change.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import CoroutineType
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from tooltrue.errors import DefinitionError, UnknownEntry, UnknownTool
+from tooltrue.errors import DefinitionError, ToolError, UnknownEntry, UnknownTool
 from tooltrue.host.aliases import alias, plain_alias
 from tooltrue.host.definitions import Definitions
 from tooltrue.host.inspection import QuarantinedDefinition
@@ -86,12 +87,14 @@ class CataloguePart(Value, frozen=True):
 
 
 class CatalogueRow(Value, frozen=True):
-    """A line of the catalogue: the name here, and the tool it stands for. ``tool`` has the name here."""
+    """A line of the catalogue: the name here, and the tool it stands for. ``tool`` has the name here, ``origin`` that
+    of the server."""
 
     alias: str
     part: CataloguePart
     name: str
     tool: Tool
+    origin: Tool
 
     @property
     def server(self) -> str:
@@ -120,7 +123,12 @@ class _PromptRow(Value, frozen=True):
     prompt: wire.Prompt
 
 
+_Seen: TypeAlias = tuple[Definitions, ...]
+"""The definitions of each server, in the order of the servers."""
 _Known: TypeAlias = Sequence[tuple[CataloguePart, Definitions]]
+
+_MOST_TABLES = 100
+"""Limit for the different tables of callers, if callers have lists of their own."""
 
 _MOST_ADDRESSES = 1_000
 """Limit for the addresses of the parts of one resource. Each is looked up at every server, and no other call is served
@@ -137,9 +145,11 @@ class Catalogue:
         self._selection = selection = selection or Selection()
         self._parts = tuple(part for part in parts if selection.has_server(part.remote.server))
         self._tables = _Tables()
+        self._of_callers: dict[_Seen, _Tables] = {}
         self._watchers: list[Callable[[ProviderChange], None]] = []
         self._selections: list[Catalogue] = []
         self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
+        self._remotes_of_callers = self._reading_for_callers()
 
     @property
     def parts(self) -> tuple[CataloguePart, ...]:
@@ -163,7 +173,9 @@ class Catalogue:
         for unwatch in self._unwatch:
             unwatch()
         self._unwatch = [part.remote.watch(self._changed) for part in self._parts]
-        self._tables = after = self._tables_over(lambda remote: remote.definitions())
+        self._remotes_of_callers = self._reading_for_callers()
+        self._of_callers.clear()
+        self._tables = after = self._tables_over([part.remote.definitions() for part in self._parts])
         kinds: list[Kind] = []
         if list(map(id, before.tools)) != list(map(id, after.tools)) or quarantined != self.quarantined:
             kinds.append("tools")
@@ -173,6 +185,9 @@ class Catalogue:
             kinds.append("prompts")
         for kind in kinds:
             self._announce(ProviderChange(kind))
+
+    def _reading_for_callers(self) -> list[Remote]:
+        return [part.remote for part in self._parts if part.remote.reads_for_callers]
 
     @property
     def rows(self) -> tuple[CatalogueRow, ...]:
@@ -186,19 +201,46 @@ class Catalogue:
 
     def _changed(self, change: ProviderChange) -> None:
         if change.kind != "resource":  # a resource that changes is listed as before, and may change often
-            self._tables = self._tables_over(lambda remote: remote.definitions())
+            self._tables = self._tables_over([part.remote.definitions() for part in self._parts])
         self._announce(change)
 
     def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
             changed(change)
 
-    def _tables_over(self, definitions_of: Callable[[Remote], Definitions]) -> _Tables:
+    @property
+    def _has_lists_of_callers(self) -> bool:
+        return bool(self._remotes_of_callers) and any(
+            remote.has_lists_of_callers for remote in self._remotes_of_callers
+        )
+
+    def _tables_for(self, context: RequestContext) -> _Tables:
+        """The tables of a caller, over the definitions that it has. Callers with the same ones share them."""
+        if not self._has_lists_of_callers:
+            return self._tables
+        definitions = tuple(part.remote.definitions(context) for part in self._parts)
+        if definitions == tuple(part.remote.definitions() for part in self._parts):
+            return self._tables
+        if (tables := self._of_callers.pop(definitions, None)) is None:
+            tables = self._tables_over(definitions)
+        while len(self._of_callers) >= _MOST_TABLES:
+            del self._of_callers[next(iter(self._of_callers))]
+        self._of_callers[definitions] = tables  # the newest is the last
+        return tables
+
+    async def _prepared(self, context: RequestContext, *, is_missing: bool = False) -> _Tables:
+        """The tables of a caller, once the lists are read that are its own."""
+        if self._has_lists_of_callers:
+            remotes = [remote for remote in self._remotes_of_callers if remote.has_lists_of_callers]
+            await asyncio.gather(*(remote.prepare(context, is_missing=is_missing) for remote in remotes))
+        return self._tables_for(context)
+
+    def _tables_over(self, definitions: Sequence[Definitions]) -> _Tables:
         aside: list[QuarantinedDefinition] = []
-        known = [(part, definitions_of(part.remote)) for part in self._parts]
-        rows, prompts = self._tool_table(known, aside), _prompt_table(known, aside)
-        resources = [(part, definitions.resource_list) for part, definitions in known]
-        templates = [(part, definitions.template_list) for part, definitions in known]
+        by_part = tuple(zip(self._parts, definitions, strict=True))
+        rows, prompts = self._tool_table(by_part, aside), _prompt_table(by_part, aside)
+        resources = [(part, definitions.resource_list) for part, definitions in by_part]
+        templates = [(part, definitions.template_list) for part, definitions in by_part]
         return _Tables(
             rows,
             tuple(row.tool for row in rows.values()),
@@ -209,10 +251,12 @@ class Catalogue:
             tuple(aside),
         )
 
-    def _tool_table(self, known: _Known, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
+    def _tool_table(self, by_part: _Known, aside: list[QuarantinedDefinition]) -> dict[str, CatalogueRow]:
         rows: dict[str, CatalogueRow] = {}
         selection = self._selection
-        every = [(part, part.called(tool.name), tool) for part, definitions in known for tool in definitions.tool_list]
+        every = [
+            (part, part.called(tool.name), tool) for part, definitions in by_part for tool in definitions.tool_list
+        ]
         shown = [one for one in every if selection.has_tool(one[1])]
         # A name that the operator has given takes precedence over an equal name made from a label.
         for part, known_as, tool in sorted(
@@ -225,11 +269,19 @@ class Catalogue:
                 )
                 aside.append(QuarantinedDefinition(part.remote.server, "tool", tool.name, problem))
                 continue
-            row = self._tables.rows.get(name)
-            if row is None or row.part is not part or row.tool.input is not tool.input:
-                row = CatalogueRow(name, part, tool.name, _called(tool, name, selection.descriptions.get(known_as)))
-            rows[name] = row  # the same object, so that callers who remember it recognize it
+            row = self._known_row(name, part, tool)
+            rows[name] = row or CatalogueRow(
+                name, part, tool.name, _called(tool, name, selection.descriptions.get(known_as)), tool
+            )
         return dict(sorted(rows.items()))
+
+    def _known_row(self, name: str, part: CataloguePart, tool: Tool) -> CatalogueRow | None:
+        """The row for this tool, if a table has it: the same object, so that callers who remember it recognize it."""
+        for tables in (self._tables, *self._of_callers.values()):
+            row = tables.rows.get(name)
+            if row is not None and row.part is part and row.origin is tool:
+                return row
+        return None
 
     def watch(self, changed: Callable[[ProviderChange], None]) -> Unwatch:
         self._watchers.append(changed)
@@ -238,23 +290,52 @@ class Catalogue:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
-        return self._tables.tools
+        return (await self._prepared(context)).tools
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
-        return self.row(name).tool
+        return (await self._find_row(name, context)).tool
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
-        return self.row(name).tool
+        if (row := self._tables_for(context).rows.get(name)) is not None:
+            return row.tool
+        if self._has_lists_of_callers:
+            return None
+        raise UnknownTool(name)
 
     def row(self, name: str) -> CatalogueRow:
-        """The row of a name. Raises ``UnknownTool`` if there is none."""
-        row = self._tables.rows.get(name)
-        if row is None:
+        """The row of a name, as the host itself sees it. Raises ``UnknownTool`` if there is none."""
+        if (row := self._tables.rows.get(name)) is None:
             raise UnknownTool(name)
         return row
 
+    async def _find_row(self, name: str, context: RequestContext) -> CatalogueRow:
+        """The row of a name, after a look at the newest lists of the caller if it has none. Raises ``UnknownTool``, or
+        the reason why it is not known whether there is such a tool."""
+        row = self._tables_for(context).rows.get(name)
+        if row is None and self._has_lists_of_callers:
+            row = (await self._prepared(context, is_missing=True)).rows.get(name)
+        if row is None:
+            raise self._problem(name, context) or UnknownTool(name)
+        return row
+
+    def _problem(self, name: str, context: RequestContext) -> ToolError | None:
+        """Why the lists could not be read in which a name would be. All that begins with the mark of a server is its
+        own; of a tool that a view does not show, nothing is said."""
+        owners = [part for part in self._parts if part.prefix and name.startswith(f"{part.mark}_")]
+        if not owners or not self._selection.has_tool(name):
+            return None
+        return owners[0].remote.problem(context)
+
     def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
-        row = self.row(call.name)
+        row = self._tables_for(call.context).rows.get(call.name)
+        if row is None:
+            return self._call_found(call)
+        return self._call(row, call)
+
+    async def _call_found(self, call: ToolCall) -> ToolOutcome:
+        return await self._call(await self._find_row(call.name, call.context), call)
+
+    def _call(self, row: CatalogueRow, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
         if call.tool is not None and call.tool.input is not row.tool.input:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
         return row.part.remote.call_tool(replaced(call, name=row.name, tool=row.tool))
@@ -265,25 +346,28 @@ class Catalogue:
         return frozenset[str]().union(*(part.remote.offers() for part in self._parts))
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
-        return self._tables.resource_list
+        return (await self._prepared(context)).resource_list
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
-        return self._tables.template_list
+        return (await self._prepared(context)).template_list
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
-        return self._tables.prompt_list
+        return (await self._prepared(context)).prompt_list
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         match operation:
             case PromptGet() | CompletionGet(of="prompt"):
-                return (self._prompt(operation).prompt,)
+                return ((await self._prompt(operation)).prompt,)
             case ResourceRead() | CompletionGet():
                 return (await self._owner(operation))[1]
 
-    def _prompt(self, operation: PromptGet | CompletionGet) -> _PromptRow:
-        if operation.name not in self._tables.prompts:
+    async def _prompt(self, operation: PromptGet | CompletionGet) -> _PromptRow:
+        row = self._tables_for(operation.context).prompts.get(operation.name)
+        if row is None and self._has_lists_of_callers:
+            row = (await self._prepared(operation.context, is_missing=True)).prompts.get(operation.name)
+        if row is None:
             raise unknown(operation)
-        return self._tables.prompts[operation.name]
+        return row
 
     async def _owner(self, operation: ResourceRead | CompletionGet) -> tuple[Remote, tuple[Entry, ...]]:
         """The server that owns a resource or template: a listed resource goes before templates, then the earlier
@@ -319,20 +403,20 @@ class Catalogue:
         return owner is remote
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
-        row = self._prompt(get)
+        row = await self._prompt(get)
         return await row.part.remote.get_prompt(replaced(get, name=row.name))
 
     async def complete(self, get: CompletionGet) -> Completion:
         if get.of == "template":
             remote, _ = await self._owner(get)
             return await remote.complete(get)
-        row = self._prompt(get)
+        row = await self._prompt(get)
         return await row.part.remote.complete(replaced(get, name=row.name))
 
 
-def _prompt_table(known: _Known, aside: list[QuarantinedDefinition]) -> dict[str, _PromptRow]:
+def _prompt_table(by_part: _Known, aside: list[QuarantinedDefinition]) -> dict[str, _PromptRow]:
     table: dict[str, _PromptRow] = {}
-    for part, definitions in known:
+    for part, definitions in by_part:
         for prompt in definitions.prompt_list:
             name = part.prompt_called(prompt.name)
             if name in table:
@@ -345,13 +429,13 @@ def _prompt_table(known: _Known, aside: list[QuarantinedDefinition]) -> dict[str
 
 def _once(
     kind: Literal["resource", "template"],
-    known: Sequence[tuple[CataloguePart, tuple[T, ...]]],
+    by_part: Sequence[tuple[CataloguePart, tuple[T, ...]]],
     key: Callable[[T], str],
     aside: list[QuarantinedDefinition],
 ) -> tuple[T, ...]:
     """The entries of all servers, without duplicates, sorted."""
     owners: dict[str, tuple[str, T]] = {}
-    for part, entries in known:
+    for part, entries in by_part:
         for entry in entries:
             server = part.remote.server
             owner, _ = owners.setdefault(key(entry), (server, entry))

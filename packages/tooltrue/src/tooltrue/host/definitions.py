@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -45,37 +45,51 @@ class Definitions:
     quarantined: tuple[QuarantinedDefinition, ...] = ()
     suspicions: tuple[SuspiciousDefinition, ...] = ()
 
-    def inspected(self, inspection: Inspection) -> tuple[Definitions, list[Kind]]:
-        """Return the definitions after another inspection, and the kinds of lists that have changed. Lists that have
-        not are the same objects."""
-        tools, tool_list = inspection.tools, _sorted(inspection.tools)
-        has_tools = list(map(id, tool_list)) != list(map(id, self.tool_list))
+    def inspected(self, inspection: Inspection) -> Definitions:
+        """The definitions after another inspection. Lists that have not changed are the same objects, and so is the
+        whole if nothing has."""
+        listed = _sorted(inspection.tools)
+        has_tools = list(map(id, listed)) != list(map(id, self.tool_list))
         has_library = (inspection.resources, inspection.templates) != (self.resources, self.templates)
-        has_prompts = inspection.prompts != self.prompts
-        kinds: dict[Kind, bool] = {"tools": has_tools, "resources": has_library, "prompts": has_prompts}
-        changed: list[Kind] = [kind for kind, has_changed in kinds.items() if has_changed]
-        notes = inspection.quarantined, inspection.suspicions
-        if (self.quarantined, self.suspicions) != notes:
-            changed = changed or ["tools"]
-        if not changed and inspection.instructions == self.instructions:
-            return self, []
-        by_kind = inspection if has_library else self
-        prompts = inspection.prompts if has_prompts else self.prompts
         after = Definitions(
-            tools if has_tools else self.tools,
-            by_kind.resources,
-            by_kind.templates,
-            prompts,
-            tool_list if has_tools else self.tool_list,
+            inspection.tools if has_tools else self.tools,
+            inspection.resources if has_library else self.resources,
+            inspection.templates if has_library else self.templates,
+            self.prompts if inspection.prompts == self.prompts else inspection.prompts,
+            listed if has_tools else self.tool_list,
             _sorted(inspection.resources) if has_library else self.resource_list,
-            _sorted({key: one for key, (one, _) in inspection.templates.items()})
-            if has_library
-            else self.template_list,
-            _sorted(inspection.prompts) if has_prompts else self.prompt_list,
+            _templates(inspection.templates) if has_library else self.template_list,
+            self.prompt_list if inspection.prompts == self.prompts else _sorted(inspection.prompts),
             inspection.instructions,
-            *notes,
+            inspection.quarantined,
+            inspection.suspicions,
         )
-        return after, changed
+        return self if self.is_equal(after) else after
+
+    def is_equal(self, other: Definitions) -> bool:
+        """Whether the same tools, and equal other definitions, are in both, with the same verdicts."""
+        return (
+            list(map(id, self.tool_list)) == list(map(id, other.tool_list))
+            and (self.resources, self.templates) == (other.resources, other.templates)
+            and (self.prompts, self.instructions) == (other.prompts, other.instructions)
+            and self.verdicts == other.verdicts
+        )
+
+    def changes_since(self, before: Definitions) -> list[Kind]:
+        """The kinds of lists that are other objects than ``before``; tools too if other definitions are left out."""
+        has_changed: dict[Kind, bool] = {
+            "tools": self.tool_list is not before.tool_list,
+            "resources": self.resources is not before.resources,
+            "prompts": self.prompts is not before.prompts,
+        }
+        changed: list[Kind] = [kind for kind, is_new in has_changed.items() if is_new]
+        return changed or (["tools"] if self.verdicts != before.verdicts else [])
+
+    @property
+    def verdicts(self) -> list[tuple[str, str, str]]:
+        """The verdicts on definitions in words."""
+        quarantined = [(one.kind, one.name, str(one.problem)) for one in self.quarantined]
+        return quarantined + [(one.kind, one.name, repr(one.findings)) for one in self.suspicions]
 
     def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         """The subject of an operation, as in :class:`tooltrue.tools.toolset.Library`. Raises ``UnknownEntry``."""
@@ -96,8 +110,13 @@ class Definitions:
 
 
 def _sorted(entries: Mapping[str, T]) -> tuple[T, ...]:
-    ordered: Iterable[tuple[str, T]] = sorted(entries.items(), key=lambda entry: entry[0])
-    return tuple(entry for _, entry in ordered)
+    return tuple(entries[name] for name in sorted(entries))
+
+
+def _templates(
+    templates: Mapping[str, tuple[wire.ResourceTemplate, Template]],
+) -> tuple[wire.ResourceTemplate, ...]:
+    return tuple(templates[uri][0] for uri in sorted(templates))
 
 
 NO_DEFINITIONS: Final = Definitions()

@@ -33,7 +33,7 @@ from tooltrue.host.inspection import QuarantinedDefinition, SuspiciousDefinition
 from tooltrue.host.launches import ApproveLaunch, Launches
 from tooltrue.host.logs import LogForwarder, OnServerLog
 from tooltrue.host.models.model import Model, ModelInput
-from tooltrue.host.pins import Pins, Review, instance_of
+from tooltrue.host.pins import Pin, Pins, Review, instance_of
 from tooltrue.host.remote import Remote
 from tooltrue.host.run import RunResult, run
 from tooltrue.host.servers import Life, Patience, State, Wake
@@ -235,7 +235,7 @@ class Host:
             effects=effects_by(_configured_effects(one), hints=one.hints),
             visible=_visible(one),
             seconds=one.seconds,
-            judge=self._judge if pin is None else pin.judge,
+            judge=self._judge_by(pin, relay),
             neighbours=partial(self._neighbours, one.label),
             calls=relay,
         )
@@ -243,6 +243,12 @@ class Host:
         life = Life(remote, self._connecting(one, config, relay), patience, self._announce_state)
         remote.trouble = life.doubt
         return HostedServer(one, life, pin, relay)
+
+    def _judge_by(self, pin: Pin | None, relay: ServerRelay | None) -> Judge:
+        """The judgement by the pin of a server, if it has one."""
+        if pin is None:
+            return self._judge
+        return pin.judge if relay is None or relay.lists is None else pin.judge_list
 
     @classmethod
     def from_config(cls, path: str | Path, **settings: Any) -> Self:

@@ -69,7 +69,7 @@ class HostedServer:
         endings: list[Awaitable[None]] = [] if self.relay is None else [self.relay.close()]
         if self._task is not None:
             self._task.cancel()
-            endings.append(self._task)
+            endings += [self._task, self.life.remote.close()]
         try:
             await asyncio.gather(*endings, return_exceptions=True)
         finally:

@@ -78,28 +78,38 @@ class SuspiciousDefinition(Value, frozen=True):
 
 
 class PublishedDefinitions(Value, frozen=True):
-    """All that a server publishes at one time."""
+    """All that a server publishes at one time. It is fresh for ``seconds``; with ``is_private``, it is for the
+    credentials alone with which it was read."""
 
     tools: tuple[wire.ToolDefinition, ...] = ()
     prompts: tuple[wire.Prompt, ...] = ()
     resources: tuple[wire.ResourceDefinition, ...] = ()
     templates: tuple[wire.ResourceTemplate, ...] = ()
     instructions: str | None = None
+    seconds: float = 0.0
+    is_private: bool = True
 
     def check_size(self, server: str) -> None:
         """``DefinitionError`` where there is more than the limits of inspection allow."""
-        parts = {name: len(encode(getattr(self, name))) for name in self.__struct_fields__}
+        parts = {name: len(encode(getattr(self, name))) for name in _PARTS}
         if len(self.tools) > MAX_TOOLS or sum(parts.values()) > MAX_BYTES:
             sizes = ", ".join(f"{name} {size}" for name, size in parts.items())
             facts = {"server": server, "count": len(self.tools), "size": sum(parts.values()), "parts": sizes}
             raise DefinitionError.of(SERVER_CONTRACT_TOO_LARGE, **facts, most=MAX_TOOLS, limit=MAX_BYTES)
 
 
-async def published(server: str, client: Client, before: PublishedDefinitions) -> PublishedDefinitions:
-    """Fetch the lists of the server, as far as it declares the capability. If it fails to list resources or prompts,
-    those of ``before`` are kept. ``TransportError`` or ``RpcError`` where it fails to list its tools."""
+_PARTS: Final = ("tools", "prompts", "resources", "templates", "instructions")
+
+
+async def published(
+    server: str, client: Client, before: PublishedDefinitions, *, refresh: bool = False
+) -> PublishedDefinitions:
+    """Fetch the lists of the server, as far as it declares the capability; with ``refresh``, none is taken from the
+    cache of the client. If it fails to list resources or prompts, those of ``before`` are kept. ``TransportError`` or
+    ``RpcError`` where it fails to list its tools."""
     offered = client.facts.capabilities
-    lists: dict[str, tuple[Any, ...]] = {"tools": tuple(await client.list_tools()) if "tools" in offered else ()}
+    tools = await client.list_tools(refresh=refresh) if "tools" in offered else ()
+    lists: dict[str, tuple[Any, ...]] = {"tools": tuple(tools)}
     for kind, needs, ask in (
         ("resources", "resources", client.list_resources),
         ("templates", "resources", client.list_templates),
@@ -107,13 +117,16 @@ async def published(server: str, client: Client, before: PublishedDefinitions) -
     ):
         if needs in offered:
             try:
-                lists[kind] = tuple(await ask())
+                lists[kind] = tuple(await ask(refresh=refresh))
             except MethodNotFound:
                 pass  # a server that declares the capability, and does not know the method, has none
             except RpcError as error:
                 _log.warning("server %s does not list its %s: error %d", server, kind, error.number)
                 lists[kind] = getattr(before, kind)
-    return PublishedDefinitions(**lists, instructions=client.facts.instructions)
+    hints = client.list_hints
+    return PublishedDefinitions(
+        **lists, instructions=client.facts.instructions, seconds=hints.seconds, is_private=hints.is_private
+    )
 
 
 # -- admitted definitions ----------------------------------------------------------------------------------------------

@@ -93,13 +93,14 @@ class Pins:
 class Pin:
     """The pin of one server: ``file`` holds the accepted contract, ``waiting`` a changed one under review. ``unseen``
     are the definitions pinned on first use by this object and not reviewed yet: one of them may turn out to be poisoned
-    once other servers are connected."""
+    once other servers are connected. ``has_judged`` is set once it has judged the lists of a caller."""
 
     server: str
     file: Path
     waiting: Path
     unseen: set[Entry] = field(default_factory=set[Entry], compare=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    has_judged: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
 
     def names(self) -> frozenset[str] | None:
         """The tools in the accepted contract, and in a changed one under review; ``None`` before the first use.
@@ -117,6 +118,27 @@ class Pin:
             quarantined = dict(self._quarantined(contract, accepted, scan))
             verdict = AdmissionVerdict(quarantined, contract.instructions != accepted.instructions, scan.findings)
             self._wait(contract if quarantined or verdict.holds_instructions else None)
+        return verdict
+
+    def judge_list(self, contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
+        """As :meth:`judge`, for the lists of one of several callers, who may see others.
+
+        The pin has one definition for each name, whoever sees it: to a caller to which the server shows another, the
+        name is quarantined. Definitions that wait stay so until they are accepted, or judged by another process, as
+        the lists of another caller may have them.
+        """
+        scan = scanned(contract, neighbours)
+        with self.lock:
+            accepted = self._accepted(contract, scan)
+            quarantined = dict(self._quarantined(contract, accepted, scan))
+            verdict = AdmissionVerdict(quarantined, contract.instructions != accepted.instructions, scan.findings)
+            before = find(self.waiting) if self.has_judged.is_set() else None
+            self.has_judged.set()
+            waiting = accepted if before is None else _with(accepted, before.contract)
+            waiting = _with(waiting, _only(contract, lambda entry: entry in quarantined))
+            if verdict.holds_instructions:
+                waiting = replaced(waiting, instructions=contract.instructions)
+            self._wait(None if waiting == accepted else waiting)
         return verdict
 
     def _accepted(self, contract: Contract, scan: AdmissionVerdict) -> Contract:

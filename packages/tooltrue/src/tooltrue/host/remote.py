@@ -6,7 +6,7 @@ connected its tools stay listed, and calls fail with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -21,13 +21,16 @@ from tooltrue.errors import (
     ToolError,
     ToolTimeout,
     TransportError,
+    UnknownEntry,
     UnknownTool,
     Unreachable,
 )
 from tooltrue.host.admission import Judge, scanned
+from tooltrue.host.caller_lists import CallerLists
 from tooltrue.host.definitions import NO_DEFINITIONS, Definitions
 from tooltrue.host.effects import Effects, effects_by
 from tooltrue.host.inspection import (
+    Inspection,
     Inspector,
     PublishedDefinitions,
     QuarantinedDefinition,
@@ -36,6 +39,8 @@ from tooltrue.host.inspection import (
 )
 from tooltrue.host.upstream_calls import CallerRefused, DirectCalls, UpstreamCalls
 from tooltrue.host.wording import (
+    CALLER_CONNECT_TOOL,
+    CALLER_CONNECTED,
     HOST_SERVER_UNAVAILABLE,
     REMOTE_CALL_CONNECTION_LOST,
     REMOTE_CALL_TIMEOUT,
@@ -51,6 +56,7 @@ from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import SERVER_INFO
+from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import (
     BlobResource,
     CallToolResult,
@@ -68,8 +74,10 @@ from tooltrue.protocol.types import (
 from tooltrue.tools.content import failed
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import (
+    EVERYONE,
     CompletionGet,
     Entry,
+    Kind,
     LibraryOperation,
     PromptGet,
     ProviderChange,
@@ -80,6 +88,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
+from tooltrue.wording import sentence
 
 __all__ = ["Remote"]
 
@@ -127,6 +136,19 @@ class Remote:
         self._published: PublishedDefinitions | None = None
         self._definitions = NO_DEFINITIONS
         self._offers: frozenset[str] = frozenset()
+        lists = self._calls.lists
+        self._connect_tool = None if lists is None or not lists.connects else _connect_tool(server, instance)
+        self._callers: CallerLists | None = None
+        if lists is not None:
+            self._offers = frozenset({"resources", "prompts", "completions"})  # a caller may have what others have not
+            self._callers = CallerLists(
+                server,
+                lists,
+                self._inspection,
+                lambda kind, caller: self._announce(ProviderChange(kind, caller=caller)),
+                lambda: self._definitions,
+                own=self._connect_tool,
+            )
         self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @property
@@ -144,15 +166,59 @@ class Remote:
 
     @property
     def quarantined(self) -> tuple[QuarantinedDefinition, ...]:
-        return self._definitions.quarantined
+        """The quarantined definitions, those of callers included: each once for each reason."""
+        every = {(note.kind, note.name, str(note.problem)): note for one in self._every for note in one.quarantined}
+        return tuple(every.values())
 
     @property
     def suspicions(self) -> tuple[SuspiciousDefinition, ...]:
-        return self._definitions.suspicions
+        every = {(note.kind, note.name, repr(note.findings)): note for one in self._every for note in one.suspicions}
+        return tuple(every.values())
+
+    @property
+    def _every(self) -> tuple[Definitions, ...]:
+        return (self._definitions,) if self._callers is None else (self._definitions, *self._callers.every)
+
+    # --- the lists of callers -----------------------------------------------------------------------------------------
+
+    @property
+    def reads_for_callers(self) -> bool:
+        """Whether callers have credentials of their own, with which lists can be read."""
+        return self._callers is not None
+
+    @property
+    def has_lists_of_callers(self) -> bool:
+        """Whether each caller has lists of its own: it has credentials of its own, and the server does not say that its
+        lists are for everyone."""
+        return self._callers is not None and (self._published is None or self._published.is_private)
 
     def definitions(self, context: RequestContext | None = None) -> Definitions:
-        """The admitted definitions; the same object while they do not change."""
-        return self._definitions
+        """The admitted definitions for this caller; without one, those that the host itself reads. The same object
+        while they do not change."""
+        callers = self._callers_of(context)
+        return self._definitions if callers is None or context is None else callers.definitions(context)
+
+    async def prepare(self, context: RequestContext, *, is_missing: bool = False) -> None:
+        """Have the lists of this caller read if they are stale, or if a name ``is_missing`` in them."""
+        if (callers := self._callers_of(context)) is not None:
+            await callers.prepare(context, is_missing=is_missing)
+
+    def problem(self, context: RequestContext) -> ToolError | None:
+        """Why this caller has no lists, if they could not be read."""
+        callers = self._callers_of(context)
+        problem = None if callers is None else callers.problem(context)
+        return None if problem is None else ToolError.of(problem.code, **problem.facts)
+
+    def _callers_of(self, context: RequestContext | None) -> CallerLists | None:
+        is_of_rules = context is None or context.principal is EVERYONE
+        return None if is_of_rules or not self.has_lists_of_callers else self._callers
+
+    async def close(self) -> None:
+        """End what is being read for callers."""
+        if self._callers is not None:
+            await self._callers.close()
+
+    # --- the connection of the host -----------------------------------------------------------------------------------
 
     async def attach(self, client: Client) -> None:
         """Send calls to ``client``, which is connected, from now on. Raises what :meth:`refresh` raises."""
@@ -169,26 +235,37 @@ class Remote:
         ``DefinitionError`` where it publishes more than the limits of inspection allow; ``TransportError`` or
         ``RpcError`` where it fails to list it.
         """
-        await self._refresh(self._here())
+        if self._callers is not None:
+            self._callers.expire()
+        if (client := self._here()) is not None:
+            await self._refresh(client)
 
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
         await self._inspect(listing)
+        was_of_callers = self.has_lists_of_callers
         self._published = listing
+        if was_of_callers != self.has_lists_of_callers:  # callers see other lists now
+            for kind in _KINDS:
+                self._announce(ProviderChange(kind))
 
     async def inspect_again(self) -> None:
         """Inspect the known definitions again: other servers' tools have changed, and definitions here may refer to
         them."""
+        if self._callers is not None:
+            self._callers.expire()
         if self._published is not None:
             await self._inspect(self._published)
 
     async def _inspect(self, listing: PublishedDefinitions) -> None:
-        inspect = partial(self._inspector.at, listing, self._neighbours(), self._definitions.tools)
-        inspection = await self._lane.run(inspect)
-        self._definitions, changed = self._definitions.inspected(inspection)
-        for kind in changed:
+        inspection = await self._inspection(listing, self._definitions.tools)
+        before, self._definitions = self._definitions, self._definitions.inspected(inspection)
+        for kind in self._definitions.changes_since(before):
             self._announce(ProviderChange(kind))
+
+    async def _inspection(self, listing: PublishedDefinitions, current: Mapping[str, Tool]) -> Inspection:
+        return await self._lane.run(partial(self._inspector.at, listing, self._neighbours(), current))
 
     def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
@@ -201,21 +278,27 @@ class Remote:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: RequestContext) -> tuple[Tool, ...]:
+        await self.prepare(context)
         return self.definitions(context).tool_list
 
     async def find_tool(self, name: str, context: RequestContext) -> Tool:
         tool = self.known_tool(name, context)
         if tool is None:
-            raise UnknownTool(name)
+            await self.prepare(context, is_missing=True)
+            tool = self.known_tool(name, context)
+        if tool is None:
+            raise self.problem(context) or UnknownTool(name)
         return tool
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
         return self.definitions(context).tools.get(name)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        tool = self.definitions(call.context).tools.get(call.name)
-        if tool is None or (call.tool is not None and call.tool.input is not tool.input):
-            raise UnknownTool(call.name)  # gone, or exchanged since its arguments were checked
+        tool = await self.find_tool(call.name, call.context)
+        if call.tool is not None and call.tool.input is not tool.input:
+            raise UnknownTool(call.name)  # exchanged since its arguments were checked
+        if tool is self._connect_tool:
+            return await self._connect(call.context)
         client = self._here()
         arguments = call.arguments
         if not call.is_checked_by(tool.input):
@@ -244,8 +327,20 @@ class Remote:
         finally:
             self.running -= 1
 
-    def _here(self) -> Client:
-        if self._client is None:
+    async def _connect(self, context: RequestContext) -> ToolOutcome:
+        """Have the caller asked, and read its lists."""
+        assert self._callers is not None
+        assert self._calls.lists is not None
+        if (question := await self._calls.lists.connect(context)) is not None:
+            return question
+        await self._callers.read_again(context)
+        if (problem := self.problem(context)) is not None:
+            raise problem
+        facts = {"server": self.server, "count": len(self._callers.definitions(context).tool_list) - 1}
+        return CallToolResult([TextContent(sentence(CALLER_CONNECTED, context.language, facts))])
+
+    def _here(self) -> Client | None:
+        if self._client is None and not self.has_lists_of_callers:
             raise Unreachable.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(self._why_not))
         return self._client
 
@@ -255,16 +350,26 @@ class Remote:
         return self._offers
 
     async def list_resources(self, context: RequestContext) -> tuple[wire.ResourceDefinition, ...]:
+        await self.prepare(context)
         return self.definitions(context).resource_list
 
     async def list_templates(self, context: RequestContext) -> tuple[wire.ResourceTemplate, ...]:
+        await self.prepare(context)
         return self.definitions(context).template_list
 
     async def list_prompts(self, context: RequestContext) -> tuple[wire.Prompt, ...]:
+        await self.prepare(context)
         return self.definitions(context).prompt_list
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
-        return self.definitions(operation.context).find_entries(operation)
+        context = operation.context
+        try:
+            return self.definitions(context).find_entries(operation)
+        except UnknownEntry:
+            if self._callers_of(context) is None:
+                raise
+        await self.prepare(context, is_missing=True)
+        return self.definitions(context).find_entries(operation)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         await self.find_entries(request)
@@ -325,6 +430,18 @@ class Remote:
             raise
         finally:
             deadline.end()
+
+
+_KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts")
+CONNECT: Final = "connect"
+
+
+def _connect_tool(server: str, instance: str) -> Tool:
+    """The tool by which a caller connects a server whose tools it cannot list before."""
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+    description = sentence(CALLER_CONNECT_TOOL, "en", {"server": server})
+    definition = wire.ToolDefinition(CONNECT, schema, description=description)
+    return Tool(definition, "write", compile_schema(schema), server=server, instance=instance)
 
 
 _MOST_WORDS = 1_000

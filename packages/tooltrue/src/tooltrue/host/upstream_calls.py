@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tooltrue.client.answers import Answerer
 from tooltrue.client.client import Client, Result, Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
-from tooltrue.errors import RpcError
+from tooltrue.errors import RpcError, ToolError
+from tooltrue.host.inspection import PublishedDefinitions
 from tooltrue.protocol.types import (
     Completion,
     InputRequiredResult,
@@ -20,13 +21,15 @@ from tooltrue.protocol.types import (
     ResourceTemplate,
 )
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import CompletionGet, PromptGet, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceFollow, ResourceRead, ToolCall
 from tooltrue.transport.carrier import Auth
 
 __all__ = [
     "CallerRefused",
     "CallerTargets",
     "DirectCalls",
+    "ListsOfCallers",
+    "ListsRefused",
     "OpenConnection",
     "Relay",
     "ServerRelay",
@@ -43,27 +46,66 @@ class CallerRefused(Exception):
         self.error = error
 
 
+class ListsRefused(Exception):
+    """A server does not list anything for a caller of a gateway, which gets ``error`` when it uses a name there."""
+
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class ListsOfCallers(Protocol):
+    """Reads the lists of one server with the credentials of each caller. ``idle_seconds`` is how long those of a caller
+    are of use after it has used them. ``connects``: a caller can obtain credentials by :meth:`connect`."""
+
+    @property
+    def idle_seconds(self) -> float: ...
+
+    @property
+    def connects(self) -> bool: ...
+
+    def reader(self, context: RequestContext) -> Hashable:
+        """What tells the credentials of this caller from those of all others."""
+        ...
+
+    async def published(self, context: RequestContext, before: PublishedDefinitions) -> PublishedDefinitions:
+        """As :func:`tooltrue.host.inspection.published`, with the credentials of this caller. Raises ``ListsRefused``
+        where the server does not admit them; then it is no longer certain that earlier lists are still for it."""
+        ...
+
+    async def connect(self, context: RequestContext) -> InputRequiredResult | None:
+        """Have the caller asked for what its credentials need. ``None`` where nothing is missing. ``ToolError`` where
+        it declines, or cannot be asked."""
+        ...
+
+
 Updated: TypeAlias = Callable[[str, str], None]
 """Called with the URI that has changed, and with the caller in whose session it has; empty for one that all share."""
 
 
 class UpstreamCalls(Protocol):
-    """Sends operations to one server. ``client`` is the connection over which its definitions were read. Names are
-    those of the server. Errors are those of the client, ``ToolError`` and ``CallerRefused``."""
+    """Sends operations to one server. ``client`` is the connection over which its definitions were read; there may be
+    none if callers have ``lists`` of their own. Names are those of the server. Errors are those of the client,
+    ``ToolError`` and ``CallerRefused``."""
+
+    @property
+    def lists(self) -> ListsOfCallers | None: ...
 
     async def call_tool(
-        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+        self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> Result | InputRequiredResult: ...
 
-    async def read_resource(self, client: Client, request: ResourceRead) -> ReadOutcome: ...
+    async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadOutcome: ...
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
+    async def follow(self, client: Client | None, request: ResourceFollow, updated: Updated) -> None:
         """Have ``updated`` called when the resource changes."""
         ...
 
-    async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome: ...
+    async def get_prompt(self, client: Client | None, get: PromptGet) -> PromptOutcome: ...
 
-    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion: ...
+    async def complete(
+        self, client: Client | None, entry: Prompt | ResourceTemplate, get: CompletionGet
+    ) -> Completion: ...
 
 
 class ServerRelay(UpstreamCalls, Protocol):
@@ -113,20 +155,27 @@ Relay: TypeAlias = Callable[[ServerConfig, OpenConnection], ServerRelay]
 class DirectCalls:
     """Sends all operations over the connection of the definitions; the client answers the questions of the server."""
 
+    lists: ListsOfCallers | None = None
+
     async def call_tool(
-        self, client: Client, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
+        self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> Result:
         progress = None if call.context.channel is SILENT else call.context.channel.progress
-        return await client.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+        return await _present(client).call_tool(call.name, arguments, timeout=seconds, progress=progress)
 
-    async def read_resource(self, client: Client, request: ResourceRead) -> ReadResourceResult:
-        return ReadResourceResult(list(await client.read_resource(request.uri)))
+    async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadResourceResult:
+        return ReadResourceResult(list(await _present(client).read_resource(request.uri)))
 
-    async def follow(self, client: Client, request: ResourceFollow, updated: Updated) -> None:
-        await client.subscribe(request.uri, lambda uri: updated(uri, ""))
+    async def follow(self, client: Client | None, request: ResourceFollow, updated: Updated) -> None:
+        await _present(client).subscribe(request.uri, lambda uri: updated(uri, ""))
 
-    async def get_prompt(self, client: Client, get: PromptGet) -> PromptOutcome:
-        return await client.get_prompt(get.name, get.arguments)
+    async def get_prompt(self, client: Client | None, get: PromptGet) -> PromptOutcome:
+        return await _present(client).get_prompt(get.name, get.arguments)
 
-    async def complete(self, client: Client, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
-        return await client.complete(entry, get.argument, get.value, get.arguments)
+    async def complete(self, client: Client | None, entry: Prompt | ResourceTemplate, get: CompletionGet) -> Completion:
+        return await _present(client).complete(entry, get.argument, get.value, get.arguments)
+
+
+def _present(client: Client | None) -> Client:
+    assert client is not None  # callers of a host have no lists of their own
+    return client

@@ -172,6 +172,21 @@ HOST_SERVER_UNAVAILABLE: Final = message(
     "The server {server} is not available now: {problem} Go on without it, or try again later.",
     "服务器 {server} 目前不可用：{problem} 请先不用它，或稍后再试。",
 )
+CALLER_LISTS_NOT_READ: Final = message(
+    "TT9347",
+    "The tools of the server {server} are not known now: {problem} Go on without it, or try again later.",
+    "目前无法获知服务器 {server} 的工具：{problem} 请先不用它，或稍后再试。",
+)
+CALLER_CONNECT_TOOL: Final = message(
+    "TT9348",
+    "Connect the server {server} for this user, who consents on a page. Then its other tools are listed.",
+    "为此用户连接服务器 {server}：由用户在页面上同意。之后会列出其其他工具。",
+)
+CALLER_CONNECTED: Final = message(
+    "TT9349",
+    "The server {server} is connected. List the tools again: it has {count} now.",
+    "服务器 {server} 已连接。请重新列出工具：它现在有 {count} 个。",
+)
 REMOTE_CALL_CONNECTION_LOST: Final = message(
     "TT9251",
     "{tool} has no answer: the connection to {server} broke. Its effects may have happened: check before you call "

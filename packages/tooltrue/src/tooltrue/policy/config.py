@@ -191,6 +191,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         {
             "shared": _FLAG,
             "prefix": _FLAG,
+            "common_lists": _FLAG,
             "auth": SERVER_AUTH,
             "seconds": _NUMBER,
             "start_seconds": _NUMBER,

@@ -12,7 +12,7 @@ from tooltrue.jsonrpc.messages import RpcRequest
 from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.jsonrpc.tool_calls import PlainCall
 from tooltrue.protocol import headers, modern, versions
-from tooltrue.protocol.types import InputRequiredResult, ToolOutcome
+from tooltrue.protocol.types import InputRequiredResult, ToolOutcome, replaced
 from tooltrue.server.request_state import RequestStates, RequestSubject, Round, for_callers
 from tooltrue.server.service import (
     LISTINGS,
@@ -39,7 +39,7 @@ from tooltrue.tools.vocabulary import (
     Tool,
     ToolCall,
 )
-from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.carrier import CREDENTIAL_HEADERS, Carrier
 from tooltrue.wording import UNKNOWN_METHOD
 
 __all__ = ["ModernHandler"]
@@ -230,7 +230,12 @@ class ModernHandler:
 
         kinds = self._kinds(params.notifications)
         uris = await self._readable(params.notifications.resourceSubscriptions, request.context())
-        subscription = ChangeSubscription(served.hub, served.provider, request.context(), kinds, Followed(uris))
+        # A subscription outlives the credentials of its request, of which its caller may have newer ones by then.
+        carried = request.carrier.headers
+        if carried is not None:
+            carried = {name: value for name, value in carried.items() if name not in CREDENTIAL_HEADERS}
+        context = replaced(request.context(), carried=carried)
+        subscription = ChangeSubscription(served.hub, served.provider, context, kinds, Followed(uris))
         subscription.listen()
         notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
         await subscription.deliver(notify)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.peer import Dropped
 from tooltrue.protocol.types import Value
 
-__all__ = ["Auth", "Authorizer", "Carrier", "Receiver", "Refusal", "TransportLink"]
+__all__ = ["CREDENTIAL_HEADERS", "Auth", "Authorizer", "Carrier", "Receiver", "Refusal", "TransportLink"]
+
+CREDENTIAL_HEADERS: Final = ("authorization", "x-api-key", "proxy-authorization", "cookie")
+"""The headers of HTTP that hold the credentials of a caller."""
 
 
 class Carrier(Value, frozen=True):

@@ -21,7 +21,7 @@ from tooltrue.errors import InternalError, InvalidRequest, RpcError, TooltrueErr
 from tooltrue.jsonrpc.messages import Json, encode_failure, encode_notification
 from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import Value
-from tooltrue.transport.carrier import Carrier
+from tooltrue.transport.carrier import CREDENTIAL_HEADERS, Carrier
 from tooltrue.transport.limited_exchange import BodyLimits, LimitedExchange
 from tooltrue.transport.signals import ends_on_signal
 from tooltrue.transport.wording import (
@@ -248,7 +248,7 @@ class HttpApp:
         self._pages = pages or {}
         self._sites = sites
         self._once = _ONCE | once
-        self._credentials = (*_CREDENTIALS, *sorted(name.decode("latin-1") for name in once - _CREDENTIAL_NAMES))
+        self._credentials = (*CREDENTIAL_HEADERS, *sorted(name.decode("latin-1") for name in once - _CREDENTIAL_NAMES))
         self._credential_names = frozenset(name.encode() for name in self._credentials)
         self._declared = credentials
         self._around = around
@@ -691,8 +691,7 @@ def needs_http_1_1(language: str) -> Reply:
     return Reply(426, encode_failure(None, error, language), headers)
 
 
-_CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization", "cookie")
-_CREDENTIAL_NAMES = frozenset(name.encode() for name in _CREDENTIALS)
+_CREDENTIAL_NAMES = frozenset(name.encode() for name in CREDENTIAL_HEADERS)
 _DECODINGS = 3  # a proxy in front may decode once, and so may the program that wrote the URL
 
 
