@@ -26,7 +26,7 @@ from tooltrue.protocol.headers import METHOD_HEADER, PARAM_PREFIX
 from tooltrue.transport.carrier import Authorizer, Receiver, Refusal
 from tooltrue.transport.http_connection import Broken, Connection, ConnectionPool, HttpResponse
 from tooltrue.transport.lines import LINES_PER_SECOND, InputPace
-from tooltrue.transport.urls import joined
+from tooltrue.transport.urls import joined, shown_url
 from tooltrue.transport.wording import (
     HTTP_ERROR_STATUS,
     REASON_OF_NO_REQUEST,
@@ -76,9 +76,9 @@ class HttpStatus(TransportError):
         """The error for the refusal ``answer``. A redirect is named with its target."""
         target = _target(url, answer)
         if target:
-            error = cls.of(REDIRECT_NOT_FOLLOWED, url=url, status=answer.status, target=target)
+            error = cls.of(REDIRECT_NOT_FOLLOWED, url=shown_url(url), status=answer.status, target=target)
         else:
-            error = cls.of(HTTP_ERROR_STATUS, url=url, status=answer.status, said=problem and f": {problem}")
+            error = cls.of(HTTP_ERROR_STATUS, url=shown_url(url), status=answer.status, said=problem and f": {problem}")
         error.status = answer.status
         return error
 
@@ -256,7 +256,7 @@ class HttpLink:
         try:
             self._connections = ConnectionPool(self._url)
         except ValueError as error:
-            raise ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=fact_of(error)) from None
+            raise ConnectionLost.of(SERVER_UNREACHABLE, url=shown_url(self._url), problem=fact_of(error)) from None
 
     def send(self, frame: bytes, id: Id | None, headers: Mapping[str, str], *, resumable: bool = False) -> None:
         if id is None:
@@ -415,7 +415,7 @@ class HttpLink:
         except (TransportError, StateError) as error:
             self._fail(id, error)
         except (OSError, httpx2.HTTPError) as error:
-            self._fail(id, ConnectionLost.of(SERVER_UNREACHABLE, url=self._url, problem=fact_of(error)))
+            self._fail(id, ConnectionLost.of(SERVER_UNREACHABLE, url=shown_url(self._url), problem=fact_of(error)))
 
     async def _resume(self, id: Id, headers: Mapping[str, str], reading: _StreamPosition, session: str | None) -> None:
         """Resume an interrupted answer stream until the answer has come, or repeated attempts bring no new event.
@@ -472,7 +472,7 @@ class HttpLink:
 
     def _not_an_answer(self, problem: str) -> InvalidAnswer:
         return InvalidAnswer.of(
-            RESPONSE_TO_OTHER_REQUEST, url=self._url, problem=problem or Worded(REASON_OF_NO_REQUEST, {})
+            RESPONSE_TO_OTHER_REQUEST, url=shown_url(self._url), problem=problem or Worded(REASON_OF_NO_REQUEST, {})
         )
 
     async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:

@@ -22,7 +22,7 @@ from tooltrue.transport.fetch import origin_of
 from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, events, is_stream
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.lines import LINES_PER_SECOND, InputPace
-from tooltrue.transport.urls import joined
+from tooltrue.transport.urls import joined, shown_url
 from tooltrue.transport.wording import (
     REASON_ENDPOINT_CHARACTERS,
     REASON_ENDPOINT_TOO_LONG,
@@ -81,7 +81,9 @@ class SseLink:
                 self._posts = await named
         except TimeoutError:
             await self.close()
-            raise ConnectionLost.of(SSE_ENDPOINT_TIMEOUT, url=self._target.url, seconds=self._seconds) from None
+            raise ConnectionLost.of(
+                SSE_ENDPOINT_TIMEOUT, url=shown_url(self._target.url), seconds=self._seconds
+            ) from None
         except BaseException:
             await self.close()
             raise
@@ -90,7 +92,7 @@ class SseLink:
         """Read the stream to its end, which ends the connection. ``named`` gets the POST connections or an error."""
         try:
             await self._listen(stream, receiver, named)
-            lost: Exception = ConnectionLost.of(SSE_STREAM_ENDED, url=self._target.url)
+            lost: Exception = ConnectionLost.of(SSE_STREAM_ENDED, url=shown_url(self._target.url))
         except (TransportError, StateError) as error:
             lost = error
         except (OSError, Unreadable) as error:
@@ -117,7 +119,9 @@ class SseLink:
             elif not endpoint:  # no request has been sent yet
                 before += 1
                 if before > _MAX_BEFORE:
-                    raise ConnectionLost.of(SSE_ENDPOINT_TIMEOUT, url=self._target.url, seconds=self._seconds)
+                    raise ConnectionLost.of(
+                        SSE_ENDPOINT_TIMEOUT, url=shown_url(self._target.url), seconds=self._seconds
+                    )
             elif event.event == "message" and event.data:
                 receiver.feed(event.data.encode())
 
@@ -127,7 +131,7 @@ class SseLink:
         if before and endpoint != before:
             raise ConnectionLost.of(
                 SSE_ENDPOINT_REFUSED,
-                url=self._target.url,
+                url=shown_url(self._target.url),
                 endpoint=_quoted(reference),
                 problem=Worded(REASON_SECOND_ENDPOINT, {}),
             )
@@ -203,7 +207,7 @@ class SseLink:
         self._stream = self._posts = None
 
     def _unreachable(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost.of(SERVER_UNREACHABLE, url=self._target.url, problem=fact_of(error))
+        return ConnectionLost.of(SERVER_UNREACHABLE, url=shown_url(self._target.url), problem=fact_of(error))
 
 
 def endpoint_of(url: str, reference: str) -> str:

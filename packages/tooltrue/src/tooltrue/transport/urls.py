@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from tooltrue.transport.wording import (
@@ -12,7 +13,7 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["ascii_url", "check_place", "joined"]
+__all__ = ["ascii_url", "check_place", "joined", "shown_url"]
 
 _SAFE = "!$%&'()*+,-./:;=?@_~[]|"
 
@@ -48,3 +49,17 @@ def check_place(parts: SplitResult) -> None:
 def joined(url: str, location: str) -> str:
     """Resolve ``location`` relative to the page ``url``. Raises ``ValueError`` as above."""
     return ascii_url(urljoin(url, location))
+
+
+_PARAMETER = re.compile(r"(?<=[?&;])([^=&;#]*)=[^&;#]*")
+
+
+def shown_url(url: str) -> str:
+    """``url`` for a message: without its user and password, and without the values of its query, any of which may be a
+    key. A text that is no URL keeps nothing before an ``@``."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return _PARAMETER.sub(r"\1=…", url.rpartition("@")[2])
+    query = _PARAMETER.sub(r"\1=…", f"?{parts.query}")[1:]
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment="").geturl()
