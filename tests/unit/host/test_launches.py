@@ -234,6 +234,44 @@ def test_a37_twin_an_address_that_is_sent_nothing_of_the_user_needs_no_yes(tmp_p
     asyncio.run(Launches(tmp_path / "state").check("a", "s.json", way, None))
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--token", "s3cret"], ["--token", "[masked]"]),
+        (["--api-key=s3cret", "-v"], ["--api-key=[masked]", "-v"]),
+        (["--password", "s3cret", "s3cret"], ["--password", "[masked]", "s3cret"]),
+        (["--token", "--verbose"], ["--token", "--verbose"]),
+        (["--token"], ["--token"]),
+        (["--token", "${MY_TOKEN:-x}"], ["--token", "${MY_TOKEN:-x}"]),
+        (["--token-file", "/run/t"], ["--token-file", "/run/t"]),
+        (["--author", "ada"], ["--author", "ada"]),
+        (["--password-command", "thief"], ["--password-command", "thief"]),
+        (["--token", "$(thief)"], ["--token", "$(thief)"]),
+        (["--token", "a b"], ["--token", "a b"]),
+    ],
+)
+def test_the_value_of_a_flag_that_is_secret_by_its_name_is_masked_where_a_command_is_shown(
+    tmp_path: Path, words: list[str], shown: list[str]
+) -> None:
+    launches, person = Launches(tmp_path / "state"), Person()
+    way = launch(tmp_path, environ={"MY_TOKEN": "x"}, args=words)
+    with pytest.raises(ConfigurationError) as refused:
+        check(launches, way, None)
+    check(launches, way, person)
+    lines = person.asked[0].text.splitlines()[1 : 1 + len(words)]
+    assert [json.loads(line) for line in lines] == shown
+    assert all(word in str(refused.value) for word in shown)
+
+
+def test_an_approval_is_bound_to_the_value_that_is_masked(tmp_path: Path) -> None:
+    launches, person = Launches(tmp_path / "state"), Person()
+    for value in ("one", "other", "one"):
+        check(launches, launch(tmp_path, args=["--token", value]), person)
+    first, second = person.asked
+    assert (first.text, first.digest != second.digest) == (second.text, True)
+    assert "other" not in launches.file.read_text()
+
+
 def test_an_approved_launch_can_be_revoked(tmp_path: Path) -> None:
     launches, way = Launches(tmp_path / "state"), launch(tmp_path)
     check(launches, way, Person())

@@ -12,9 +12,9 @@ import json
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from tooltrue._internal.platform.file_replacement import read_file
@@ -167,8 +167,38 @@ def _approved(launch: Launch | RemoteEndpoint) -> dict[str, Any]:
     }
 
 
+_FLAG: Final = re.compile(r"(--?)([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
+
+
+def _shown_words(words: Sequence[str]) -> list[str]:
+    """The words of a command, with the values masked that look like keys, or that belong to a flag whose name says that
+    they are secret: ``--token VALUE`` and ``--token=VALUE``. The approval is bound to the true words."""
+    shown: list[str] = Masks().mask(list(words), None)[0]
+    for place, word in enumerate(words):
+        if (flag := _FLAG.fullmatch(word)) is None:
+            continue
+        dashes, name, value = flag.groups()
+        if value is not None:
+            shown[place] = f"{dashes}{name}={MASKED}" if _is_secret_value(name, value) else shown[place]
+        elif place + 1 < len(words) and not _FLAG.fullmatch(words[place + 1]):
+            shown[place + 1] = MASKED if _is_secret_value(name, words[place + 1]) else shown[place + 1]
+    return shown
+
+
+_PLACE_OR_PROGRAM: Final = re.compile(r"(file|path|dir|env|command|cmd|helper|exec|program|script)$", re.IGNORECASE)
+_ONE_KEY: Final = re.compile(r"[\w.~+/=:@%,^*#?-]+")
+
+
+def _is_secret_value(name: str, value: str) -> bool:
+    """Whether a flag of this name has a secret: not the place of one, nor anything that may be run. A person has to see
+    what runs."""
+    if _PLACE_OR_PROGRAM.search(name) or refers_only(value) or not _ONE_KEY.fullmatch(value):
+        return False
+    return bool(Masks().mask({name: value}, None)[1])
+
+
 def _line(launch: Launch) -> str:
-    words: list[str] = Masks().mask(list(launch.display), None)[0]
+    words = _shown_words(launch.display)
     return display_text(" ".join(word if re.fullmatch(r"[\w@%+=:,./-]+", word) else repr(word) for word in words))
 
 
@@ -186,8 +216,7 @@ def described(launch: Launch | RemoteEndpoint) -> str:
         takes = [f"{'sends' if place == 0 else '':<9}{display_text(name)}" for place, name in enumerate(launch.takes)]
         return "\n".join([f"to       {_origin(launch)}", *takes, *answers])
     lines = [f"command  {display_text(launch.display[0])}"]
-    words: list[str] = Masks().mask(list(launch.display[1:]), None)[0]  # values that look like keys are masked
-    lines += [f"         {display_json(word)}" for word in words]
+    lines += [f"         {display_json(word)}" for word in _shown_words(launch.display)[1:]]
     lines += [f"in       {display_text(launch.cwd)}"]
     values = [
         f"{display_text(name)} = {_as_written(name, value)}" for name, value in sorted(launch.env_written.items())
