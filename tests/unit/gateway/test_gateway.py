@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -14,11 +15,13 @@ from tooltrue import Client, Context, Form, QuestionLimits, Server, ToolSearch
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
-from tooltrue.errors import InvalidParams
+from tooltrue.errors import ConfigurationError, InvalidParams
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.tasks.declared_effects import declare_effects
+from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import LOCAL, RequestContext
@@ -240,3 +243,27 @@ def test_a_tool_with_a_declared_effect_is_known_without_waiting() -> None:
     assert tool is not None
     assert tool.effect == "open-world"
     assert tool is asyncio.run(found())
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "setting"),
+    [
+        (lambda **settings: Gateway({}, **settings), "TT9356", "[audit]"),
+        (lambda **settings: Server("notes", **settings), "TT7010", "Server("),
+    ],
+    ids=["gateway", "server"],
+)
+def test_a_log_that_cannot_be_written_names_the_setting_of_the_person_who_runs_it(
+    make: Callable[..., Server], code: str, setting: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    audit = Audit(to=sqlite_url(tmp_path / "file" / "audit.db"), is_default=True)
+
+    async def run() -> ConfigurationError:
+        with pytest.raises(ConfigurationError) as refused:
+            async with make(audit=audit).serving():
+                raise AssertionError("it must not start")
+        return refused.value
+
+    error = asyncio.run(run())
+    assert (error.code, setting in error.say("en"), setting in error.say("zh")) == (code, True, True)

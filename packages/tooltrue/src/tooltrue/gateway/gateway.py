@@ -39,6 +39,7 @@ from tooltrue.gateway.upstream_traffic import UpstreamTraffic
 from tooltrue.gateway.view import GatewayView
 from tooltrue.gateway.views import ViewSettings, check_known_names, view_problems, views_of
 from tooltrue.gateway.wording import (
+    GATEWAY_AUDIT_UNAVAILABLE,
     GATEWAY_GRANTS_AT_START,
     GATEWAY_RESTART_NEEDED,
     GATEWAY_RULE_NAMES_NOTHING,
@@ -54,6 +55,7 @@ from tooltrue.host.host_guard import unguarded
 from tooltrue.host.hosted_server import HostPlan
 from tooltrue.host.launches import ApproveLaunch
 from tooltrue.host.upstream_calls import CallerTargets, OpenConnection
+from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import together, unknown_references
@@ -269,6 +271,9 @@ class Gateway(Server):
         from tooltrue.gateway.supervised import supervised  # noqa: PLC0415 - only several workers have one
 
         return supervised(config, self._supervisor)
+
+    def _new_recorder(self) -> Recorder:
+        return Recorder(self.settings.audit, self.settings.which, unavailable=GATEWAY_AUDIT_UNAVAILABLE)
 
     def _declared_credentials(self) -> Callable[[], Collection[str]]:
         """A token exchange is the one reason to keep the token of a caller; its relay takes it from the context."""

@@ -303,6 +303,13 @@ OTHER_TOKEN_MEANWHILE: Final = message(
     "this caller came with another token while the tools of {server} were read",
     "读取 {server} 的工具期间，此调用者换用了另一个令牌",
 )
+GATEWAY_AUDIT_UNAVAILABLE: Final = message(
+    "TT9356",
+    "The calls through this gateway cannot be recorded: {problem} Name a place for the audit log in the operator's "
+    'file, to = "sqlite:PATH" in [audit], or by the variable TOOLTRUE_AUDIT; or disable it there, on = false.',
+    '无法记录通过此网关的调用：{problem}请在运维人员的配置文件中用 [audit] 的 to = "sqlite:PATH"，或用环境变量 '
+    "TOOLTRUE_AUDIT 指定可用的位置；若不需要记录，请在该处设置 on = false。",
+)
 LABEL_ONE_BROWSER_IDENTITY: Final = message(
     "TT9366",
     "one way to know browsers: proxy in [auth] or sign_in in [gateway], and not both",

@@ -37,10 +37,19 @@ _IN_MEMORY = 100
 
 class Recorder:
     """``log`` is memory until :meth:`open`, so that the tests of an author write no files. ``instance`` is the server's
-    name and instance, for logs that several servers share."""
+    name and instance, for logs that several servers share. ``unavailable`` is the code of the error for a default log
+    that cannot be opened: it says where another place is set."""
 
-    def __init__(self, audit: Audit, instance: str = "", *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        audit: Audit,
+        instance: str = "",
+        *,
+        unavailable: str = AUDIT_LOG_UNAVAILABLE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.audit = audit
+        self._unavailable = unavailable
         self.instance = instance
         self.clock = clock
         self._memory = audit.to if isinstance(audit.to, MemoryLog) else MemoryLog(keep=_IN_MEMORY)
@@ -101,9 +110,7 @@ class Recorder:
                 log = await stack.enter_async_context(_store(self.audit.to))
             except ConfigurationError as error:
                 if self.audit.is_default:
-                    raise ConfigurationError.of(
-                        AUDIT_LOG_UNAVAILABLE, problem=fact_of(error, is_clause=False)
-                    ) from error
+                    raise ConfigurationError.of(self._unavailable, problem=fact_of(error, is_clause=False)) from error
                 raise
             if place := self.audit.seal_place:
                 from tooltrue.state import seal  # noqa: PLC0415 - only some settings need a store
