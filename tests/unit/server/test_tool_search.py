@@ -16,6 +16,7 @@ from tooltrue import Client, Context, Form, RpcError, Server, ToolError, ToolSea
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol import versions
 from tooltrue.server.service import SILENT
+from tooltrue.tools.search.searchable import tokens_of
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
 
 BOTH = pytest.mark.parametrize("revision", [versions.LATEST, versions.NEWEST_LEGACY])
@@ -60,6 +61,15 @@ def talk(server: Server, scenario: Callable[[Client], Awaitable[Any]], **setting
 
 def names(tools: Any) -> list[str]:
     return [tool.name for tool in tools]
+
+
+def test_the_three_take_the_place_of_a_list_where_the_settings_say_so():
+    tools = asyncio.run(shop().mountable.list_tools(RequestContext(LOCAL, SILENT)))
+    tokens = sum(map(tokens_of, tools))
+    for budget in (0, tokens - 1, tokens, tokens + 1):
+        search = ToolSearch(budget=budget)
+        listed = names(talk(shop(search=search), lambda client: client.list_tools()))
+        assert search.replaces(tokens) is (budget < tokens) is ("search_tools" in listed)
 
 
 @BOTH

@@ -120,11 +120,12 @@ def _content(server: Server, rows: Iterable[tuple[str, Tool]], operator: Operato
         if view is None or (view.selection.has_server(label) and view.selection.has_tool(tool.name))
     ]
     tokens, search = sum(map(tokens_of, shown)), tool_search_of(operator)
+    search = search if view is None else view.search_in(search)
     return {
         "view": None if view is None else view.name,
         "tools": len(shown),
         "tokens": tokens,
-        "search": search.always or tokens > search.budget or (view is not None and view.searches),
+        "search": search.replaces(tokens),
         "rules": _rules(operator, "" if view is None else view.name),
     }
 

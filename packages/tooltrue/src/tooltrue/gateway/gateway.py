@@ -171,8 +171,7 @@ class Gateway(Server):
 
     def _view(self, view: ViewSettings, version: str, settings: Mapping[str, Any]) -> GatewayView:
         catalogue = self.host.catalogue.selected(view.selection)
-        if view.searches:
-            settings = {**settings, "search": replaced(settings["search"], always=True)}
+        settings = {**settings, "search": view.search_in(settings["search"])}
         server = GatewayView(
             self,
             view,

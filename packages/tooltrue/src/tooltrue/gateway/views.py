@@ -29,8 +29,9 @@ from tooltrue.policy.config import OperatorConfig
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import unmatched
 from tooltrue.protocol.name_rules import is_name
-from tooltrue.protocol.types import Value
+from tooltrue.protocol.types import Value, replaced
 from tooltrue.spelling import closest
+from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.transport.http_server import RESERVED
 
 __all__ = ["ViewSettings", "check_known_names", "view_problems", "views_of"]
@@ -54,6 +55,10 @@ class ViewSettings(Value, frozen=True):
     scopes: frozenset[str] = frozenset()
     searches: bool = False
     is_default: bool = False
+
+    def search_in(self, search: ToolSearch) -> ToolSearch:
+        """The search of this view, where the gateway has ``search``."""
+        return replaced(search, always=True) if self.searches else search
 
     @property
     def path(self) -> str:

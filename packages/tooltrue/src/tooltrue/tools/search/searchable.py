@@ -78,6 +78,10 @@ class ToolSearch(Value, frozen=True):
         """The names of the three tools, which no other tool may have."""
         return self.search_name, self.describe_name, self.call_name
 
+    def replaces(self, tokens: int) -> bool:
+        """Whether the search takes the place of a list whose definitions take so many tokens."""
+        return self.always or tokens > self.budget
+
     def __str__(self) -> str:
         when = "always" if self.always else f"above {self.budget} tokens of definitions"
         return f"{when}, by {', '.join(self.names)}"
@@ -118,7 +122,7 @@ class _Searchable(Wrapper, frozen=True):
         if len(three) < len(settings.names):  # rules hide one of them, so that the list is the only way to the tools
             return others
         sizes = {tool.name: self._tokens.of(tool, tokens_of) for tool in tools}
-        if not settings.always and sum(sizes[tool.name] for tool in others) <= settings.budget:
+        if not settings.replaces(sum(sizes[tool.name] for tool in others)):
             return others
         listed = {tool.name for tool in three}
         if settings.shown is not None:
