@@ -20,6 +20,7 @@ from support.wire.recording import RecordedApp
 from tooltrue import ApiKeys, Client, ConfigurationError
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.host.servers import Patience
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
@@ -189,6 +190,11 @@ def test_a_server_that_refuses_the_token_of_a_caller_is_there_for_others(mounts:
     endpoint.refused = {"ada"}
     results = values(mounts, issuer, endpoint, [issuer.signed(aud=RESOURCE, sub=name) for name in ("ada", "bob")])
     assert ["[TT9365]" in result.text for result in results] == [True, True, False, False]
+
+
+def test_an_exchange_without_a_way_to_make_credentials_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="authorizer"):
+        type("Empty", (CallerExchange,), {})()
 
 
 TABLE = """

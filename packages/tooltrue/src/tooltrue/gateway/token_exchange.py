@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
@@ -54,7 +55,7 @@ class _Subject(Value, frozen=True):
     number: int
 
 
-class CallerExchange:
+class CallerExchange(ABC):
     """Makes credentials at one server of the tokens by which callers are known at the gateway."""
 
     def __init__(self) -> None:
@@ -65,9 +66,9 @@ class CallerExchange:
         """The ``Auth`` of one caller, through one client."""
         return ExchangeAuth(self, (caller, client))
 
+    @abstractmethod
     def authorizer(self, caller: Caller, url: str) -> Authorizer:
         """The credentials of a caller for the server at ``url``."""
-        raise NotImplementedError
 
     def note(self, context: RequestContext) -> None:
         """Remember the token of a caller, with which its next tokens are made. Only a token of an issuer is one: a key
