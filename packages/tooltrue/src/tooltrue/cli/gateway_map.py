@@ -160,7 +160,7 @@ def _server(
         "tools": len(tools),
         "tokens": sum(map(tokens_of, tools)),
         "connections": _connections(one, status, spec, operator),
-        "credentials": described_auth(one, operator),
+        "credentials": described_auth(one, operator, current_language()),
         "limits": {
             "seconds": one.seconds,
             "start_seconds": one.start_seconds or Patience().start,

@@ -26,6 +26,12 @@ from tooltrue.gateway.wording import (
     GATEWAY_AUTH_INVALID,
     GATEWAY_AUTH_WITHOUT_URL,
     GATEWAY_SECRET_NOT_AVAILABLE,
+    LABEL_CLIENT_CREDENTIALS,
+    LABEL_ENTERPRISE_TOKEN,
+    LABEL_EXCHANGED_TOKEN,
+    LABEL_GRANT_OF_CALLER,
+    LABEL_HEADER_OF_GATEWAY,
+    LABEL_HEADERS_OF_FILE,
     REASON_ENDPOINT_NOT_HTTPS,
     REASON_HEADER_NOT_USABLE,
     REASON_HEADER_SET_TWICE,
@@ -36,7 +42,7 @@ from tooltrue.gateway.wording import (
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.server.wording import REASON_SECRET_ABSENT, REASON_SECRET_NAMED_NOWHERE, REASON_SECRET_NAMED_TWICE
 from tooltrue.transport.carrier import Auth, Refusal
-from tooltrue.wording import Worded
+from tooltrue.wording import Worded, sentence
 
 __all__ = [
     "HeaderSecret",
@@ -142,21 +148,23 @@ def has_credentials_of_callers(one: ServerConfig, operator: OperatorConfig | Non
     return operator is not None and any(name in _table_of(one, operator) for name in _OF_CALLERS)
 
 
-def described_auth(one: ServerConfig, operator: OperatorConfig | None) -> list[str]:
+def described_auth(one: ServerConfig, operator: OperatorConfig | None, language: str = "en") -> list[str]:
     """The credentials at a server in words: their method, and the place of the secret, but not the secret."""
     table: Mapping[str, Mapping[str, Any]] = {} if operator is None else _table_of(one, operator)
-    of_file = [f"headers of the file: {', '.join(one.headers)}"] if one.headers else []
+    names = ", ".join(one.headers)
+    of_file = [sentence(LABEL_HEADERS_OF_FILE, language, {"names": names})] if one.headers else []
     return of_file + [
-        " ".join((_WORDS[name].format_map(settings), *_sources_of(settings))) for name, settings in table.items()
+        " ".join((sentence(_WORDS[name], language, settings), *_sources_of(settings)))
+        for name, settings in table.items()
     ]
 
 
 _WORDS: Final = {
-    "header": "the header {name}",
-    "client": "client credentials as {client_id}",
-    _CALLER: "the grant of each caller",
-    _EXCHANGE: "the exchanged token of each caller, as {client_id}",
-    _ENTERPRISE: "the token of each caller by the enterprise extension, as {client_id}",
+    "header": LABEL_HEADER_OF_GATEWAY,
+    "client": LABEL_CLIENT_CREDENTIALS,
+    _CALLER: LABEL_GRANT_OF_CALLER,
+    _EXCHANGE: LABEL_EXCHANGED_TOKEN,
+    _ENTERPRISE: LABEL_ENTERPRISE_TOKEN,
 }
 
 

@@ -303,6 +303,22 @@ OTHER_TOKEN_MEANWHILE: Final = message(
     "this caller came with another token while the tools of {server} were read",
     "读取 {server} 的工具期间，此调用者换用了另一个令牌",
 )
+LABEL_HEADERS_OF_FILE: Final = message("TT9357", "headers of the file: {names}", "文件中的请求头：{names}")
+LABEL_HEADER_OF_GATEWAY: Final = message("TT9358", "the header {name}", "请求头 {name}")
+LABEL_CLIENT_CREDENTIALS: Final = message(
+    "TT9359", "client credentials as {client_id}", "客户端凭据，身份为 {client_id}"
+)
+LABEL_GRANT_OF_CALLER: Final = message("TT9369", "the grant of each caller", "每个调用者自己的授权")
+LABEL_EXCHANGED_TOKEN: Final = message(
+    "TT9373",
+    "the exchanged token of each caller, as {client_id}",
+    "由每个调用者的令牌换得的令牌，身份为 {client_id}",
+)
+LABEL_ENTERPRISE_TOKEN: Final = message(
+    "TT9374",
+    "the token of each caller by the enterprise extension, as {client_id}",
+    "每个调用者经企业扩展取得的令牌，身份为 {client_id}",
+)
 GATEWAY_AUDIT_UNAVAILABLE: Final = message(
     "TT9356",
     "The calls through this gateway cannot be recorded: {problem} Name a place for the audit log in the operator's "
