@@ -1,7 +1,7 @@
 """`python bench/search_recall.py DATA…`: how well the search of a server with many tools finds the right one.
 
-The questions are those of `tests/data/search`, which has the rule that selects the definitions too. A question counts
-if a right tool is among the first five. Exits with 1 if fewer are found than the project promises.
+The questions are the sets of `tests/data/search`, which has the rules that select the definitions too. A question
+counts if a right tool is among the first five. Exits with 1 if fewer are found than the project promises.
 """
 
 import argparse
@@ -23,20 +23,29 @@ from tooltrue.tools.search.index import SearchIndex, search_text
 from tooltrue.tools.search.query import query_terms
 from tooltrue.tools.search.token_estimate import estimated
 
-QUESTIONS = Path(__file__).parent.parent / "tests/data/search/queries.jsonl"
+QUESTIONS = Path(__file__).parent.parent / "tests/data/search"
 PROMISED = {"en": 0.80, "zh": 0.70}
 COUNT, FIRST = 1_000, 5
+
+# The definitions of each set of questions: a part of them in the order of the SHA-256 of a prefix and the server's name.
+SETS = {
+    "queries": ("", slice(COUNT)),
+    "held_out": ("", slice(COUNT, 2 * COUNT)),
+    "second_held_out": ("", slice(-COUNT, None)),
+    "third_held_out": ("third ", slice(COUNT)),
+    "tuning": ("", slice(COUNT, 2 * COUNT)),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--questions", type=Path, default=QUESTIONS)
-    parser.add_argument("--rest", action="store_true", help="search the definitions that the rule leaves out")
+    parser.add_argument("--set", choices=SETS, default="queries", help="the set of questions")
+    parser.add_argument("--rewritten", action="store_true", help="search as a model writes, not as its user")
     parser.add_argument("--missed", action="store_true", help="show the questions whose tool is not found")
     given = parser.parse_args()
-    every = list(distinct(given.data))
-    tools = every[COUNT : 2 * COUNT] if given.rest else every[:COUNT]
+    prefix, part = SETS[given.set]
+    tools = sorted(distinct(given.data), key=lambda row: digest(f"{prefix}{row[0]}"))[part]
     labels = marks({server: None for server, _ in tools})
     names = [alias(labels[server], tool["name"]) for server, tool in tools]
     began = time.perf_counter()
@@ -49,9 +58,10 @@ def main() -> None:
     saved = list[float]()
     tokens = [estimated(json.dumps(tool, ensure_ascii=False)) for _, tool in tools]
     three = asyncio.run(tokens_of_the_three())
-    for question in map(json.loads, given.questions.read_text("utf-8").splitlines()):
+    for question in map(json.loads, (QUESTIONS / f"{given.set}.jsonl").read_text("utf-8").splitlines()):
+        query = question["rewritten" if given.rewritten else "query"]
         began = time.perf_counter()
-        hits = [place for place, _ in index.ranked(query_terms(question["query"]))]
+        hits = [place for place, _ in index.ranked(query_terms(query))]
         took.append(time.perf_counter() - began)
         right = {place for place, (server, tool) in enumerate(tools) if f"{server}/{tool['name']}" in question["tools"]}
         if not right:
@@ -60,7 +70,7 @@ def main() -> None:
         ranks[question["language"]].append(rank)
         saved.append(1 - (three + sum(tokens[place] for place in hits[:FIRST])) / sum(tokens))
         if given.missed and rank > FIRST:
-            print(rank, question["query"], question["tools"], [names[place] for place in hits[:FIRST]])
+            print(rank, query, question["tools"], [names[place] for place in hits[:FIRST]])
     rows = [
         (name, len(found), *(f"{share(found, most):.2f}" for most in (1, FIRST, 10))) for name, found in ranks.items()
     ]
@@ -74,12 +84,16 @@ def main() -> None:
 def distinct(data: Iterable[Path]) -> Iterable[tuple[str, dict[str, Any]]]:
     """Each definition with a description that was not there before; the order knows no question."""
     seen = set[tuple[str, str]]()
-    for server, tools in sorted(servers(data), key=lambda row: hashlib.sha256(row[0].encode()).hexdigest()):
+    for server, tools in sorted(servers(data), key=lambda row: digest(row[0])):
         for tool in tools:
             key = tool["name"], tool.get("description") or ""
             if key[1].strip() and key not in seen:
                 seen.add(key)
                 yield server, tool
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def tokens_of_the_three() -> int:

@@ -7,6 +7,7 @@ limited number of terms, and a term is always a quoted phrase, so that no text b
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,10 +21,14 @@ from tooltrue.tools.wording import FULL_TEXT_SEARCH_MISSING
 
 __all__ = ["MAX_TERMS", "SearchIndex", "SearchText", "search_text"]
 
-MAX_TERMS: Final = 64
+MAX_TERMS: Final = 128
 """The terms of one query that are searched for."""
 
-_NAME: Final = 3.0  # a word of the name counts three times
+_WEIGHTS: Final = {"name": 4.0, "title": 2.0, "lead": 2.0, "rest": 1.0, "parameters": 0.5}
+_LEAD: Final = 200  # the first sentence of a description, if it is no longer
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s|[。！？\n]")
+_UNKNOWN: Final = 1.5  # synonyms of a word that no text has count so much more, up to the weight of the word itself
+_COVERAGE: Final = 0.35
 _MAX_NAME: Final = 256
 _MAX_TEXT: Final = 8_192
 _MAX_PARAMETERS: Final = 256
@@ -80,7 +85,7 @@ class SearchIndex:
         self._connection = _connected()
         rows = [_row(place, text) for place, text in enumerate(texts)]
         self._size = len(rows)
-        self._connection.executemany("INSERT INTO tools(rowid, name, rest) VALUES (?, ?, ?)", rows)
+        self._connection.executemany(_INSERT, rows)
 
     def scores(self, term: str) -> dict[int, float]:
         """Return the places of the tools that have a word or phrase, each with the score that it adds."""
@@ -96,22 +101,34 @@ class SearchIndex:
         return {place: -score / theirs * rarity for place, score in matches}
 
     def ranked(self, terms: Iterable[Sequence[tuple[str, float]]]) -> list[tuple[int, float]]:
-        """Return the places that have at least one of the terms, the best first, ties in the order of the texts. A
-        term is a sequence of alternatives with their weights; the best one that a tool has counts. A tool that has
-        more of the terms precedes one with a rare term alone.
+        """Return the places that have at least one of the terms, the best first, ties in the order of the texts.
+
+        A term is a sequence of alternatives with their weights: the word itself, and other words for it. The best one
+        that a tool has counts. The largest weight is that of the term. A tool that has more of the terms precedes one
+        with a rare term alone.
         """
-        counted = _bounded(terms)
-        total, matched = dict[int, float](), dict[int, int]()
-        for alternatives in counted:
-            best = dict[int, float]()
-            for term, weight in alternatives:
-                for place, score in self.scores(term).items():
-                    best[place] = max(best.get(place, 0.0), weight * score)
-            for place, score in best.items():
+        total, matched, whole = dict[int, float](), dict[int, float](), 0.0
+        for alternatives in _bounded(terms):
+            weight = max(weight for _, weight in alternatives)
+            whole += weight
+            for place, score in self._best(alternatives, weight).items():
                 total[place] = total.get(place, 0.0) + score
-                matched[place] = matched.get(place, 0) + 1
-        hits = ((place, score * math.sqrt(matched[place] / len(counted))) for place, score in total.items())
+                matched[place] = matched.get(place, 0.0) + weight
+        hits = ((place, score * (matched[place] / whole) ** _COVERAGE) for place, score in total.items())
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+    def _best(self, alternatives: Sequence[tuple[str, float]], most: float) -> dict[int, float]:
+        """Return for each place the score of the best of the alternatives, whose weights are at most ``most``."""
+        (word, own), *others = alternatives
+        scores = self.scores(word)
+        factor = 1.0 if scores else _UNKNOWN
+        best = {place: own * score for place, score in scores.items()}
+        for term, weight in others:
+            weight = min(factor * weight, most)
+            for place, score in self.scores(term).items():
+                if (weighted := weight * score) > best.get(place, 0.0):
+                    best[place] = weighted
+        return best
 
 
 def _bounded(terms: Iterable[Sequence[tuple[str, float]]]) -> list[Sequence[tuple[str, float]]]:
@@ -125,14 +142,16 @@ def _bounded(terms: Iterable[Sequence[tuple[str, float]]]) -> list[Sequence[tupl
     return counted
 
 
-_SEARCH: Final = f"SELECT rowid, bm25(tools, {_NAME}, 1.0) FROM tools WHERE tools MATCH ? ORDER BY rowid"
+_COLUMNS: Final = ", ".join(_WEIGHTS)
+_INSERT: Final = f"INSERT INTO tools(rowid, {_COLUMNS}) VALUES (?{', ?' * len(_WEIGHTS)})"
+_SEARCH: Final = f"SELECT rowid, bm25(tools, {', '.join(map(str, _WEIGHTS.values()))}) FROM tools WHERE tools MATCH ?"
 
 
 def _connected(module: str = "fts5") -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     try:
         connection.execute(
-            f"CREATE VIRTUAL TABLE tools USING {module}(name, rest, content='', "
+            f"CREATE VIRTUAL TABLE tools USING {module}({_COLUMNS}, content='', "
             "tokenize='porter unicode61 remove_diacritics 0')"
         )
     except sqlite3.OperationalError as error:
@@ -141,9 +160,19 @@ def _connected(module: str = "fts5") -> sqlite3.Connection:
     return connection
 
 
-def _row(place: int, text: SearchText) -> tuple[int, str, str]:
-    rest = f"{text.title[:_MAX_NAME]}\n{text.description[:_MAX_TEXT]}\n{text.parameters[:_MAX_TEXT]}"
-    return place, _joined(text.name[:_MAX_NAME]), _joined(rest)
+def _row(place: int, text: SearchText) -> tuple[int | str, ...]:
+    """Return the columns of a tool, in the order of the weights."""
+    lead, rest = _divided(text.description[:_MAX_TEXT])
+    columns = text.name[:_MAX_NAME], text.title[:_MAX_NAME], lead, rest, text.parameters[:_MAX_TEXT]
+    return place, *map(_joined, columns)
+
+
+def _divided(description: str) -> tuple[str, str]:
+    """Return the first sentence of a description, or the beginning of a long one, and the rest."""
+    text = description.lstrip()
+    end = _SENTENCE.search(text, 0, _LEAD)
+    at = end.start() if end else _LEAD
+    return text[:at], text[at:]
 
 
 def _joined(text: str) -> str:

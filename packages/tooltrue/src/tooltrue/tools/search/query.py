@@ -1,8 +1,9 @@
 """A query as terms: stop words left out, Chinese cut into words, and each word with its alternatives in the lexicon.
 
-Most definitions are in English, and queries are not: the lexicon has the vocabulary of tools in both languages, a row
-for each meaning. A word of a query also finds the words of its rows, with less weight than itself where it is of the
-same language.
+Definitions use the words of their authors, most of them in English; queries use those of users. The lexicon has two
+tables. A row of ``meanings`` has words of one meaning in both languages: a word also finds the others of its rows. A
+row of ``everyday`` leads one way, from the words of users to the words of tools. Other words have less weight than the
+word itself, and words that tell little of the subject have less weight than others.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tooltrue.tools.search.words import HAN, apart, stem
+from tooltrue.tools.search.words import HAN, apart, joined_names, stem, without_possessives
 
 __all__ = ["STOP_WORDS", "query_terms"]
 
@@ -24,22 +25,40 @@ _LISTS: Final = tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text
 STOP_WORDS: Final = frozenset[str](_LISTS["stop_words"])
 """Words that do not show the subject of a query."""
 
+_WEAK: Final = frozenset[str](_LISTS["weak"])
 _MAX_QUERY: Final = 1_000
+_WEAK_WORD: Final = 0.3
 _SAME_LANGUAGE: Final = 0.6
 _TRANSLATED: Final = 0.9
+_EVERYDAY: Final = 0.5
+_EVERYDAY_CHINESE: Final = 0.8
+_PART: Final = 0.5  # a word of a phrase, beside the phrase
+_LONGEST_PHRASE: Final = 4
 _PIECE: Final = re.compile(rf"[{HAN}]+|(?:(?![{HAN}])[^\W_])+")
 _IS_CHINESE: Final = re.compile(rf"[{HAN}]")
+_URL: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 
 Alternatives = tuple[tuple[str, float], ...]
 
 
 def query_terms(query: str) -> list[Alternatives]:
-    """Return the terms of a query, each as alternatives with their weights; all words if they are all stop words."""
+    """Return the terms of a query in order, each as alternatives with their weights, the word itself first. A phrase of
+    the lexicon, and a name such as ``GitHub``, is one term. If all words are stop words, they are the terms.
+    """
     plain = unicodedata.normalize("NFKC", query[:_MAX_QUERY])
-    every = list(_words(plain))
-    words = dict.fromkeys(every)
-    telling = dict.fromkeys((*_phrases(every), *(word for word in words if word not in STOP_WORDS)))
-    return [_alternatives(word) for word in telling or words]
+    text = without_possessives(_URL.sub(" url ", plain))
+    words, names = list(_words(text)), frozenset(joined_names(text))
+    terms = dict[str, Alternatives]()
+    at = 0
+    while at < len(words):
+        size = _phrase_at(words, at, names)
+        term = " ".join(words[at : at + size])
+        if size > 1:
+            terms.setdefault(term, _phrase(words[at : at + size], names))
+        elif term not in STOP_WORDS:
+            terms.setdefault(term, _alternatives(term, _weight(term)))
+        at += size
+    return list(terms.values()) or [_alternatives(word, 1.0) for word in dict.fromkeys(words)]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -47,14 +66,34 @@ def _words(text: str) -> Iterator[str]:
         yield from _cut(piece) if len(piece) > 1 and _IS_CHINESE.match(piece) else (piece.casefold(),)
 
 
-def _phrases(words: Sequence[str]) -> Iterator[str]:
-    """Yield the English phrases of the lexicon that the words contain, such as ``mind map``."""
-    rows = _lexicon().rows_of
-    for size in (3, 2):
-        for at in range(len(words) - size + 1):
-            phrase = " ".join(words[at : at + size])
-            if phrase.isascii() and _key(phrase) in rows:
-                yield phrase
+def _phrase_at(words: Sequence[str], at: int, names: Set[str]) -> int:
+    """Return the number of words of the longest phrase of the lexicon, such as ``mind map``, or of the name that begins
+    here; 1 if none does."""
+    known = _lexicon().others
+    for size in range(min(_LONGEST_PHRASE, len(words) - at), 1, -1):
+        part = words[at : at + size]
+        phrase = " ".join(part)
+        if phrase.isascii() and (_key(phrase) in known or "".join(part) in names):
+            return size
+    return 1
+
+
+def _phrase(words: Sequence[str], names: Set[str]) -> Alternatives:
+    phrase, joined = " ".join(words), "".join(words)
+    terms = dict(_alternatives(phrase, 1.0))
+    if joined in names:
+        for other, weight in _alternatives(joined, 1.0):
+            terms.setdefault(other, weight)
+        return tuple(terms.items())
+    for word in words:
+        if word not in STOP_WORDS and word not in _WEAK:
+            for other, weight in _alternatives(word, _PART):
+                terms.setdefault(other, weight)
+    return tuple(terms.items())
+
+
+def _weight(word: str) -> float:
+    return _WEAK_WORD if word in _WEAK or word.isdigit() or (len(word) == 1 and word.isascii()) else 1.0
 
 
 def _cut(run: str) -> Iterator[str]:
@@ -77,36 +116,49 @@ def _pairs(run: str) -> Iterator[str]:
     yield from (run[at : at + 2] for at in range(len(run) - 1))
 
 
-def _alternatives(word: str) -> Alternatives:
-    terms = {word: 1.0}
-    is_chinese = _IS_CHINESE.match(word) is not None
-    for row in _lexicon().rows_of.get(_key(word), ()):
-        for other in row:
-            same = (_IS_CHINESE.match(other) is not None) == is_chinese
-            terms.setdefault(other, _SAME_LANGUAGE if same else _TRANSLATED)
-    return tuple(terms.items())
+def _alternatives(word: str, weight: float) -> Alternatives:
+    others = _lexicon().others.get(_key(word), {})
+    return ((word, weight), *((other, weight * part) for other, part in others.items() if other != word))
 
 
 def _key(word: str) -> str:
-    return " ".join(map(stem, word.split()))
+    return " ".join(map(stem, word.casefold().split()))
+
+
+def _is_chinese(word: str) -> bool:
+    return _IS_CHINESE.match(word) is not None
 
 
 class _Lexicon:
-    """The rows by their words; ``chinese`` has the Chinese words, stop words included, at most ``longest`` long."""
+    """The other words for a word, with their weights; ``chinese`` has the Chinese words, stop words included, at most
+    ``longest`` long."""
 
-    def __init__(self, rows: Sequence[str]) -> None:
-        self.rows_of: dict[str, list[tuple[str, ...]]] = {}
-        chinese = {word for word in STOP_WORDS if _IS_CHINESE.match(word)}
-        for row in rows:
-            words = tuple(word.replace("_", " ") for word in row.split())
-            for word in words:
-                if _IS_CHINESE.match(word):
-                    chinese.add(word)
-                self.rows_of.setdefault(_key(word), []).append(words)
-        self.chinese = frozenset(chinese)
-        self.longest = max(map(len, chinese), default=0)
+    def __init__(self, meanings: Sequence[str], everyday: Sequence[str]) -> None:
+        self.others: dict[str, dict[str, float]] = {}
+        words = [*STOP_WORDS, *_WEAK]
+        for row in map(_row, meanings):
+            words += row
+            for word in row:
+                for other in row:
+                    self._add(word, other, _SAME_LANGUAGE if _is_chinese(word) is _is_chinese(other) else _TRANSLATED)
+        for left, right in (map(_row, row.split(" > ")) for row in everyday):
+            words += left
+            for word in left:
+                for other in right:
+                    self._add(word, other, _EVERYDAY_CHINESE if _is_chinese(word) else _EVERYDAY)
+        self.chinese = frozenset(word for word in words if _is_chinese(word))
+        self.longest = max(map(len, self.chinese), default=0)
+
+    def _add(self, word: str, other: str, weight: float) -> None:
+        others = self.others.setdefault(_key(word), {})
+        if _key(other) != _key(word):
+            others[other] = max(others.get(other, 0.0), weight)
+
+
+def _row(text: str) -> list[str]:
+    return [word.replace("_", " ") for word in text.split()]
 
 
 @cache
 def _lexicon() -> _Lexicon:
-    return _Lexicon(_LISTS["meanings"])
+    return _Lexicon(_LISTS["meanings"], _LISTS["everyday"])

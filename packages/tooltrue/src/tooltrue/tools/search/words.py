@@ -14,7 +14,16 @@ from typing import Final
 
 from tooltrue.caching import cache_short_texts
 
-__all__ = ["HAN", "apart", "is_unspaced", "joined_names", "stem", "term_tokens", "text_tokens"]
+__all__ = [
+    "HAN",
+    "apart",
+    "is_unspaced",
+    "joined_names",
+    "stem",
+    "term_tokens",
+    "text_tokens",
+    "without_possessives",
+]
 
 HAN: Final = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 """The ranges of Chinese characters, for a regular expression."""
@@ -38,6 +47,11 @@ def apart(text: str) -> str:
 def joined_names(text: str) -> list[str]:
     """Return the names such as ``GitHub`` that :func:`apart` splits and that are also written as one word."""
     return [word.casefold() for word in _JOINED.findall(text)]
+
+
+def without_possessives(text: str) -> str:
+    """Return a text without the endings of possessives, such as that of ``GitHub's``."""
+    return _POSSESSIVE.sub("", text) if "'" in text or "’" in text else text
 
 
 @cache_short_texts(4096)
@@ -76,7 +90,7 @@ def is_unspaced(term: str) -> bool:
 
 
 def _pieces(text: str) -> list[str]:
-    split = apart(_POSSESSIVE.sub("", text) if "'" in text or "’" in text else text).casefold()
+    split = apart(without_possessives(text)).casefold()
     return _LATIN.findall(split) if split.isascii() else _PIECE.findall(split)
 
 
