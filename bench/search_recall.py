@@ -20,14 +20,14 @@ from tooltrue import Client, Server, ToolSearch
 from tooltrue.host.aliases import alias, marks
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.tools.search.index import SearchIndex, search_text
-from tooltrue.tools.search.query import query_terms
+from tooltrue.tools.search.query import search
 from tooltrue.tools.search.token_estimate import estimated
 
 QUESTIONS = Path(__file__).parent.parent / "tests/data/search"
 PROMISED = {"en": 0.80, "zh": 0.70}
 COUNT, FIRST = 1_000, 5
 
-# The definitions of each set of questions: a part of them in the order of the SHA-256 of a prefix and the server's name.
+# The definitions of each set of questions: a part of them, in the order of the SHA-256 of a prefix and the server
 SETS = {
     "queries": ("", slice(COUNT)),
     "held_out": ("", slice(COUNT, 2 * COUNT)),
@@ -61,7 +61,7 @@ def main() -> None:
     for question in map(json.loads, (QUESTIONS / f"{given.set}.jsonl").read_text("utf-8").splitlines()):
         query = question["rewritten" if given.rewritten else "query"]
         began = time.perf_counter()
-        hits = [place for place, _ in index.ranked(query_terms(query))]
+        hits = [place for place, _ in search(index, query)]
         took.append(time.perf_counter() - began)
         right = {place for place, (server, tool) in enumerate(tools) if f"{server}/{tool['name']}" in question["tools"]}
         if not right:

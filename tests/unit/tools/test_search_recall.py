@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tooltrue.tools.search.index import SearchIndex, SearchText
-from tooltrue.tools.search.query import query_terms
+from tooltrue.tools.search.query import search
 
 DATA = Path(__file__).parents[2] / "data/search"
 COUNT = 1_000
@@ -58,7 +58,7 @@ def test_the_right_tool_is_among_the_first_five(tools: dict[str, SearchText], la
     missed = [
         row["query"]
         for row in questions
-        if {names[place] for place, _ in index.ranked(query_terms(row["query"]))[:5]}.isdisjoint(row["tools"])
+        if {names[place] for place, _ in search(index, row["query"])[:5]}.isdisjoint(row["tools"])
     ]
     recall = 1 - len(missed) / len(questions)
     print(f"{language}: {recall:.2f} among the first five; missed: {missed}")

@@ -9,23 +9,18 @@ word itself, and words that tell little of the subject have less weight than oth
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
-from pathlib import Path
 from typing import Final
 
+from tooltrue.tools.search.index import SearchIndex
+from tooltrue.tools.search.intent import asks
+from tooltrue.tools.search.lexicon import EVERYDAY, MEANINGS, STOP_WORDS, WEAK_WORDS
 from tooltrue.tools.search.words import HAN, apart, joined_names, stem, without_possessives
 
-__all__ = ["STOP_WORDS", "query_terms"]
+__all__ = ["STOP_WORDS", "query_terms", "search"]
 
-_LISTS: Final = tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text("utf-8"))
-
-STOP_WORDS: Final = frozenset[str](_LISTS["stop_words"])
-"""Words that do not show the subject of a query."""
-
-_WEAK: Final = frozenset[str](_LISTS["weak"])
 _MAX_QUERY: Final = 1_000
 _WEAK_WORD: Final = 0.3
 _SAME_LANGUAGE: Final = 0.6
@@ -39,6 +34,12 @@ _IS_CHINESE: Final = re.compile(rf"[{HAN}]")
 _URL: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 
 Alternatives = tuple[tuple[str, float], ...]
+
+
+def search(index: SearchIndex, query: str) -> list[tuple[int, float]]:
+    """Return the places of the tools that fit a query, each with its score, the best first; see ``ranked``."""
+    terms = query_terms(query)
+    return index.ranked(terms, asks=asks(query, terms))
 
 
 def query_terms(query: str) -> list[Alternatives]:
@@ -86,14 +87,14 @@ def _phrase(words: Sequence[str], names: Set[str]) -> Alternatives:
             terms.setdefault(other, weight)
         return tuple(terms.items())
     for word in words:
-        if word not in STOP_WORDS and word not in _WEAK:
+        if word not in STOP_WORDS and word not in WEAK_WORDS:
             for other, weight in _alternatives(word, _PART):
                 terms.setdefault(other, weight)
     return tuple(terms.items())
 
 
 def _weight(word: str) -> float:
-    return _WEAK_WORD if word in _WEAK or word.isdigit() or (len(word) == 1 and word.isascii()) else 1.0
+    return _WEAK_WORD if word in WEAK_WORDS or word.isdigit() or (len(word) == 1 and word.isascii()) else 1.0
 
 
 def _cut(run: str) -> Iterator[str]:
@@ -135,7 +136,7 @@ class _Lexicon:
 
     def __init__(self, meanings: Sequence[str], everyday: Sequence[str]) -> None:
         self.others: dict[str, dict[str, float]] = {}
-        words = [*STOP_WORDS, *_WEAK]
+        words = [*STOP_WORDS, *WEAK_WORDS]
         for row in map(_row, meanings):
             words += row
             for word in row:
@@ -161,4 +162,4 @@ def _row(text: str) -> list[str]:
 
 @cache
 def _lexicon() -> _Lexicon:
-    return _Lexicon(_LISTS["meanings"], _LISTS["everyday"])
+    return _Lexicon(MEANINGS, EVERYDAY)

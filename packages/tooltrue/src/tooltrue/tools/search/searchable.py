@@ -25,7 +25,7 @@ from tooltrue.tools.content import failed
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.memo import DerivedLists, DerivedValues
 from tooltrue.tools.search.index import SearchIndex, SearchText, search_text
-from tooltrue.tools.search.query import query_terms
+from tooltrue.tools.search.query import search
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.views import check_exchange, in_order, without_names
@@ -267,7 +267,10 @@ class _SearchTools(LocalToolset):
                         "type": "string",
                         "minLength": 1,
                         "maxLength": _MAX_QUERY,
-                        "description": "What the tool should do, in a few words, such as 'upload file drive'.",
+                        "description": (
+                            "The action, the object and the product if there is one, with other words for them, in "
+                            "English and in the language of the user: 'upload save file document Google Drive'."
+                        ),
                     },
                     "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": _FIRST},
                 },
@@ -375,7 +378,7 @@ class _SearchTools(LocalToolset):
         return tuple(tool for tool in tools if tool.name not in self._settings.names)
 
     def _places(self, tools: tuple[Tool, ...], query: str) -> list[int]:
-        return [place for place, _ in self._index(tools).ranked(query_terms(query))]
+        return [place for place, _ in search(self._index(tools), query)]
 
     def _index(self, tools: tuple[Tool, ...]) -> SearchIndex:
         """Return the index of these tools: callers with the same tools share one, and no index has others, so that a
