@@ -42,12 +42,13 @@ def main() -> None:
     parser.add_argument("data", nargs="+", type=Path)
     parser.add_argument("--set", choices=SETS, default="queries", help="the set of questions")
     parser.add_argument("--rewritten", action="store_true", help="search as a model writes, not as its user")
+    parser.add_argument("--completed", action="store_true", help="count the tools that were judged right afterwards")
     parser.add_argument("--missed", action="store_true", help="show the questions whose tool is not found")
     given = parser.parse_args()
     prefix, part = SETS[given.set]
     tools = sorted(distinct(given.data), key=lambda row: digest(f"{prefix}{row[0]}"))[part]
-    labels = marks({server: None for server, _ in tools})
-    names = [alias(labels[server], tool["name"]) for server, tool in tools]
+    mark_of = marks({server: None for server, _ in tools})
+    names = [alias(mark_of[server], tool["name"]) for server, tool in tools]
     began = time.perf_counter()
     index = SearchIndex(
         search_text(name, tool.get("title"), tool["description"], tool["inputSchema"])
@@ -63,7 +64,8 @@ def main() -> None:
         began = time.perf_counter()
         hits = [place for place, _ in search(index, query)]
         took.append(time.perf_counter() - began)
-        right = {place for place, (server, tool) in enumerate(tools) if f"{server}/{tool['name']}" in question["tools"]}
+        labels = {*question["tools"], *(question.get("also", ()) if given.completed else ())}
+        right = {place for place, (server, tool) in enumerate(tools) if f"{server}/{tool['name']}" in labels}
         if not right:
             raise SystemExit(f"no tool of {question['tools']} is among the definitions")
         rank = next((number for number, place in enumerate(hits, 1) if place in right), len(tools))
