@@ -33,6 +33,7 @@ SETS = {
     "held_out": ("", slice(COUNT, 2 * COUNT)),
     "second_held_out": ("", slice(-COUNT, None)),
     "third_held_out": ("third ", slice(COUNT)),
+    "fourth_held_out": ("fourth ", slice(COUNT)),
     "tuning": ("", slice(COUNT, 2 * COUNT)),
 }
 
