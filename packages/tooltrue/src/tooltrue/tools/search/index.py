@@ -16,7 +16,6 @@ from typing import Any, Final
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol.types import Value
-from tooltrue.tools.search.intent import changes
 from tooltrue.tools.search.words import is_unspaced, term_tokens, text_tokens
 from tooltrue.tools.wording import FULL_TEXT_SEARCH_MISSING
 
@@ -30,7 +29,6 @@ _LEAD: Final = 200  # the first sentence of a description, if it is no longer
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s|[。！？\n]")
 _UNKNOWN: Final = 1.5  # synonyms of a word that no text has count so much more, up to the weight of the word itself
 _COVERAGE: Final = 0.35
-_CHANGING: Final = 0.85  # a tool that changes something, where a query asks for something to look at
 _MAX_NAME: Final = 256
 _MAX_TEXT: Final = 8_192
 _MAX_PARAMETERS: Final = 256
@@ -87,7 +85,6 @@ class SearchIndex:
         self._connection = _connected()
         every = list(texts)
         self._size = len(every)
-        self._changing = frozenset(place for place, text in enumerate(every) if changes(text.name[:_MAX_NAME]))
         self._connection.executemany(_INSERT, (_row(place, text) for place, text in enumerate(every)))
 
     def scores(self, term: str) -> dict[int, float]:
@@ -103,12 +100,12 @@ class SearchIndex:
         rarity = math.log(1 + without / having)
         return {place: -score / theirs * rarity for place, score in matches}
 
-    def ranked(self, terms: Iterable[Sequence[tuple[str, float]]], *, asks: bool = False) -> list[tuple[int, float]]:
+    def ranked(self, terms: Iterable[Sequence[tuple[str, float]]]) -> list[tuple[int, float]]:
         """Return the places that have at least one of the terms, the best first, ties in the order of the texts.
 
         A term is a sequence of alternatives with their weights: the word itself, and other words for it. The best one
         that a tool has counts. The largest weight is that of the term. A tool that has more of the terms precedes one
-        with a rare term alone. If the query ``asks``, tools that change something count less.
+        with a rare term alone.
         """
         total, matched, whole = dict[int, float](), dict[int, float](), 0.0
         for alternatives in _bounded(terms):
@@ -117,13 +114,7 @@ class SearchIndex:
             for place, score in self._best(alternatives, weight).items():
                 total[place] = total.get(place, 0.0) + score
                 matched[place] = matched.get(place, 0.0) + weight
-        hits = (
-            (
-                place,
-                score * (matched[place] / whole) ** _COVERAGE * (_CHANGING if asks and place in self._changing else 1),
-            )
-            for place, score in total.items()
-        )
+        hits = ((place, score * (matched[place] / whole) ** _COVERAGE) for place, score in total.items())
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     def _best(self, alternatives: Sequence[tuple[str, float]], most: float) -> dict[int, float]:

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CHANGES", "EVERYDAY", "MEANINGS", "READS", "STOP_WORDS", "WEAK_WORDS"]
+__all__ = ["EVERYDAY", "MEANINGS", "STOP_WORDS", "WEAK_WORDS"]
 
 _LISTS: Final[dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text("utf-8"))
 
@@ -21,9 +21,3 @@ MEANINGS: Final = _LISTS["meanings"]
 
 EVERYDAY: Final = _LISTS["everyday"]
 """Rows of words of users, and after ``>`` the words of tools that they lead to."""
-
-READS: Final = frozenset(_LISTS["reads"])
-"""Verbs of tools that only look."""
-
-CHANGES: Final = frozenset(_LISTS["changes"])
-"""Verbs of tools that change something."""

@@ -2,8 +2,8 @@
 
 Definitions use the words of their authors, most of them in English; queries use those of users. The lexicon has two
 tables. A row of ``meanings`` has words of one meaning in both languages: a word also finds the others of its rows. A
-row of ``everyday`` leads one way, from the words of users to the words of tools. Other words have less weight than the
-word itself, and words that tell little of the subject have less weight than others.
+row of ``everyday`` leads one way, from the words of users to the words of tools, the best first. Other words have less
+weight than the word itself, and words that tell little of the subject have less weight than others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from functools import cache
 from typing import Final
 
 from tooltrue.tools.search.index import SearchIndex
-from tooltrue.tools.search.intent import asks
 from tooltrue.tools.search.lexicon import EVERYDAY, MEANINGS, STOP_WORDS, WEAK_WORDS
 from tooltrue.tools.search.words import HAN, apart, joined_names, stem, without_possessives
 
@@ -24,9 +23,10 @@ __all__ = ["STOP_WORDS", "query_terms", "search"]
 _MAX_QUERY: Final = 1_000
 _WEAK_WORD: Final = 0.3
 _SAME_LANGUAGE: Final = 0.6
-_TRANSLATED: Final = 0.9
+_TRANSLATED: Final = 0.67
 _EVERYDAY: Final = 0.5
-_EVERYDAY_CHINESE: Final = 0.8
+_FADING: Final = 0.6  # of the weight of other words, over the first of them
+_FADED: Final = 8
 _PART: Final = 0.5  # a word of a phrase, beside the phrase
 _LONGEST_PHRASE: Final = 4
 _PIECE: Final = re.compile(rf"[{HAN}]+|(?:(?![{HAN}])[^\W_])+")
@@ -38,8 +38,7 @@ Alternatives = tuple[tuple[str, float], ...]
 
 def search(index: SearchIndex, query: str) -> list[tuple[int, float]]:
     """Return the places of the tools that fit a query, each with its score, the best first; see ``ranked``."""
-    terms = query_terms(query)
-    return index.ranked(terms, asks=asks(query, terms))
+    return index.ranked(query_terms(query))
 
 
 def query_terms(query: str) -> list[Alternatives]:
@@ -118,8 +117,13 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _alternatives(word: str, weight: float) -> Alternatives:
-    others = _lexicon().others.get(_key(word), {})
-    return ((word, weight), *((other, weight * part) for other, part in others.items() if other != word))
+    others = (pair for pair in _lexicon().others.get(_key(word), {}).items() if pair[0] != word)
+    return ((word, weight), *((other, weight * part * _faded(rank)) for rank, (other, part) in enumerate(others)))
+
+
+def _faded(rank: int) -> float:
+    """Return the part that remains of the weight of the other word with this number: rows have the best ones first."""
+    return 1 - _FADING * min(rank, _FADED) / _FADED
 
 
 def _key(word: str) -> str:
@@ -146,7 +150,7 @@ class _Lexicon:
             words += left
             for word in left:
                 for other in right:
-                    self._add(word, other, _EVERYDAY_CHINESE if _is_chinese(word) else _EVERYDAY)
+                    self._add(word, other, _TRANSLATED if _is_chinese(word) else _EVERYDAY)
         self.chinese = frozenset(word for word in words if _is_chinese(word))
         self.longest = max(map(len, self.chinese), default=0)
 
