@@ -34,6 +34,7 @@ SETS = {
     "second_held_out": ("", slice(-COUNT, None)),
     "third_held_out": ("third ", slice(COUNT)),
     "fourth_held_out": ("fourth ", slice(COUNT)),
+    "fifth_held_out": ("fifth ", slice(COUNT)),
     "tuning": ("", slice(COUNT, 2 * COUNT)),
 }
 
