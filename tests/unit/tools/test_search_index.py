@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from tooltrue.errors import ConfigurationError
 from tooltrue.tools.search import index
 from tooltrue.tools.search.index import MAX_TERMS, SearchIndex, SearchText, search_text
-from tooltrue.tools.search.query import query_terms
+from tooltrue.tools.search.lexicon import EVERYDAY, MEANINGS
+from tooltrue.tools.search.query import query_terms, search
 from tooltrue.tools.search.words import text_tokens
 
 TEXTS = (
@@ -50,6 +53,92 @@ def test_a_phrase_of_the_lexicon_is_found_in_two_words():
     assert found("a mind map", SearchText("a", description="Make a mindmap.")) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("get rid of the file", "drive_delete_file"),
+        ("把这个文件扔掉", "drive_delete_file"),
+        ("do I need an umbrella", "weather.get"),
+        ("forward this to my boss", "mail-send"),
+        ("报告一个毛病", "github_createIssue"),
+    ],
+)
+def test_the_words_of_users_lead_to_those_of_tools(query: str, name: str):
+    assert found(query)[0] == name
+
+
+def test_a_word_that_tells_little_counts_less():
+    texts = SearchText("a", description="Show the next one."), SearchText("b", description="Tides of the sea.")
+    assert found("show me the next tides", *texts) == ["b", "a"]
+
+
+def test_a_name_is_one_term_also_in_two_words():
+    for query in ("issues of GitHub", "issues of GitHub's"):
+        words = [[word for word, _ in alternatives] for alternatives in query_terms(query)]
+        assert [("github" in term, "hub" in term, "s" in term) for term in words] == [
+            (False, False, False),
+            (True, False, False),
+        ]
+
+
+def test_the_words_of_a_phrase_of_the_lexicon_count_once():
+    (term,) = query_terms("a mind map")
+    weights = dict(term)
+    assert (term[0], weights["mindmap"] > weights["mind"] > 0) == (("mind map", 1.0), True)
+
+
+def test_a_url_is_a_url_and_not_its_words():
+    assert [term[0][0] for term in query_terms("read https://example.com/deleted/files")] == ["read", "url"]
+
+
+def test_the_best_other_words_of_a_row_come_first():
+    weights = [weight for _, weight in query_terms("scrap")[0]]
+    assert len(weights) > 3
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_a_synonym_counts_more_if_no_tool_has_the_word_itself():
+    terms = [(("scrap", 1.0), ("delete", 0.5))]
+    one, other = (SearchText("a", description="Delete it."), SearchText("b", description="Scrap metal."))
+    unknown = dict(SearchIndex([one, SearchText("b")]).ranked(terms))[0]
+    known = dict(SearchIndex([one, other]).ranked(terms))
+    assert known[1] > known[0]
+    assert unknown / SearchIndex([one, SearchText("b")]).ranked([(("delete", 1.0),)])[0][1] == pytest.approx(0.75)
+
+
+def test_a_word_of_the_name_and_of_the_first_sentence_counts_more_than_one_of_the_rest():
+    rest = " ".join(f"Word {number}." for number in range(20))
+    texts = (
+        SearchText("parameters", description=rest, parameters="harbour"),
+        SearchText("rest", description=f"{rest} Of a harbour."),
+        SearchText("lead", description=f"Of a harbour. {rest}"),
+        SearchText("harbour", description=f"Of this. {rest}"),
+    )
+    assert found("harbour", *texts) == ["harbour", "lead", "rest", "parameters"]
+
+
+def test_a_description_without_a_sentence_has_a_beginning():
+    text = SearchText("a", description="word " * 1_000 + "harbour")
+    assert found("harbour", text, SearchText("b", description="Of a harbour. " + "word " * 1_000)) == ["b", "a"]
+
+
+def test_a_search_gives_the_same_hits_again_after_others():
+    index_of_four = SearchIndex(TEXTS)
+    first = search(index_of_four, "delete a file")
+    for number in range(2_000):
+        search(index_of_four, f"w{number}")
+    assert search(index_of_four, "delete a file") == first != []
+
+
+def test_the_rows_of_the_lexicon_have_words_on_both_sides():
+    for row in EVERYDAY:
+        left, right = (side.split() for side in row.split(" > "))
+        assert (left, right) == (list(dict.fromkeys(left)), list(dict.fromkeys(right)))
+        assert left
+        assert right
+    assert all(len(row.split()) > 1 and ">" not in row for row in MEANINGS)
+
+
 def test_equal_tools_keep_their_order():
     texts = tuple(SearchText(name, description="The same.") for name in ("b", "a", "c"))
     assert found("same", *texts) == ["b", "a", "c"]
@@ -85,7 +174,7 @@ def test_a_long_query_and_a_long_definition_cost_no_more_than_their_limits():
     asked = list[str]()
 
     class Counting(SearchIndex):
-        def scores(self, term: str) -> dict[int, float]:
+        def scores(self, term: str) -> Mapping[int, float]:
             asked.append(term)
             return super().scores(term)
 

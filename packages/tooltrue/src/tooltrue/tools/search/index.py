@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tooltrue.caching import cache_short_texts
 from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.protocol.types import Value
@@ -29,6 +30,7 @@ _LEAD: Final = 200  # the first sentence of a description, if it is no longer
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s|[。！？\n]")
 _UNKNOWN: Final = 1.5  # synonyms of a word that no text has count so much more, up to the weight of the word itself
 _COVERAGE: Final = 0.35
+_KEPT: Final = 512  # terms whose scores are kept: queries have many of the words of the lexicon in common
 _MAX_NAME: Final = 256
 _MAX_TEXT: Final = 8_192
 _MAX_PARAMETERS: Final = 256
@@ -86,9 +88,13 @@ class SearchIndex:
         every = list(texts)
         self._size = len(every)
         self._connection.executemany(_INSERT, (_row(place, text) for place, text in enumerate(every)))
+        self._scored = cache_short_texts(_KEPT)(self._read)
 
-    def scores(self, term: str) -> dict[int, float]:
+    def scores(self, term: str) -> Mapping[int, float]:
         """Return the places of the tools that have a word or phrase, each with the score that it adds."""
+        return self._scored(term)
+
+    def _read(self, term: str) -> Mapping[int, float]:
         if not (query := _query(term)):
             return {}
         with self._lock:
