@@ -100,10 +100,10 @@ def test_the_best_other_words_of_a_row_come_first():
 def test_a_synonym_counts_more_if_no_tool_has_the_word_itself():
     terms = [(("scrap", 1.0), ("delete", 0.5))]
     one, other = (SearchText("a", description="Delete it."), SearchText("b", description="Scrap metal."))
-    unknown = dict(SearchIndex([one, SearchText("b")]).ranked(terms))[0]
-    known = dict(SearchIndex([one, other]).ranked(terms))
-    assert known[1] > known[0]
-    assert unknown / SearchIndex([one, SearchText("b")]).ranked([(("delete", 1.0),)])[0][1] == pytest.approx(0.75)
+    alone = dict(SearchIndex([one, SearchText("b")]).ranked(terms))[0]
+    both = dict(SearchIndex([one, other]).ranked(terms))
+    assert both[1] > both[0]
+    assert alone / SearchIndex([one, SearchText("b")]).ranked([(("delete", 1.0),)])[0][1] == pytest.approx(0.75)
 
 
 def test_a_word_of_the_name_and_of_the_first_sentence_counts_more_than_one_of_the_rest():

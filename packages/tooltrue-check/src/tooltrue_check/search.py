@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from tooltrue.tools.search.index import SearchIndex, SearchText
 from tooltrue.tools.search.query import STOP_WORDS as SILENT
@@ -19,6 +20,8 @@ from tooltrue_check.language import searched
 from tooltrue_check.subject import Subject
 
 __all__ = ["SILENT", "SearchHit", "ToolIndex", "content_words", "query_terms"]
+
+_WEIGHTS: Final = (3.0, 1.0, 1.0, 1.0, 1.0)  # the name, and everything else
 
 
 def content_words(words: Iterable[str]) -> dict[str, str]:
@@ -47,7 +50,7 @@ class ToolIndex:
 
     def __init__(self, tools: Iterable[Subject]) -> None:
         self.tools = tuple(tools)
-        self._index = SearchIndex(map(_text, self.tools))
+        self._index = SearchIndex(map(_text, self.tools), _WEIGHTS)
 
     def hits(self, terms: Mapping[str, str]) -> list[SearchHit]:
         """The tools with at least one of the words (see :func:`query_terms`), best first; ties in the order of the

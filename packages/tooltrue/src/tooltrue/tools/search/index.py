@@ -25,12 +25,13 @@ __all__ = ["MAX_TERMS", "SearchIndex", "SearchText", "search_text"]
 MAX_TERMS: Final = 128
 """The terms of one query that are searched for."""
 
-_WEIGHTS: Final = {"name": 4.0, "title": 2.0, "lead": 2.0, "rest": 1.0, "parameters": 0.5}
+_COLUMNS: Final = ("name", "title", "lead", "rest", "parameters")
+_WEIGHTS: Final = (4.0, 2.0, 2.0, 1.0, 0.5)
 _LEAD: Final = 200  # the first sentence of a description, if it is no longer
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s|[。！？\n]")
 _UNKNOWN: Final = 1.5  # synonyms of a word that no text has count so much more, up to the weight of the word itself
 _COVERAGE: Final = 0.35
-_KEPT: Final = 512  # terms whose scores are kept: queries have many of the words of the lexicon in common
+_CACHE_SIZE: Final = 512  # terms whose scores are kept: queries have many of the words of the lexicon in common
 _MAX_NAME: Final = 256
 _MAX_TEXT: Final = 8_192
 _MAX_PARAMETERS: Final = 256
@@ -79,26 +80,30 @@ def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[s
 class SearchIndex:
     """An index of tools by their words. A tool is its place among the texts. Thread-safe.
 
-    Raises ``ConfigurationError`` if this Python's SQLite has no FTS5.
+    ``weights`` are those of a word in the name, the title, the first sentence, the rest of the description, and the
+    parameters. Raises ``ConfigurationError`` if this Python's SQLite has no FTS5.
     """
 
-    def __init__(self, texts: Iterable[SearchText]) -> None:
+    def __init__(self, texts: Iterable[SearchText], weights: Sequence[float] = _WEIGHTS) -> None:
         self._lock = threading.Lock()
         self._connection = _connected()
         every = list(texts)
         self._size = len(every)
         self._connection.executemany(_INSERT, (_row(place, text) for place, text in enumerate(every)))
-        self._scored = cache_short_texts(_KEPT)(self._read)
+        self._search = (
+            f"SELECT rowid, bm25(tools, {', '.join(map(str, weights))}) FROM tools WHERE tools MATCH ? ORDER BY rowid"
+        )
+        self._score_cache = cache_short_texts(_CACHE_SIZE)(self._read)
 
     def scores(self, term: str) -> Mapping[int, float]:
         """Return the places of the tools that have a word or phrase, each with the score that it adds."""
-        return self._scored(term)
+        return self._score_cache(term)
 
     def _read(self, term: str) -> Mapping[int, float]:
         if not (query := _query(term)):
             return {}
         with self._lock:
-            matches: list[tuple[int, float]] = self._connection.execute(_SEARCH, (query,)).fetchall()
+            matches: list[tuple[int, float]] = self._connection.execute(self._search, (query,)).fetchall()
         # FTS5 gives a term that half of the tools have no weight, which suits long lists of texts. Its own factor is
         # taken out, and the usual one for short lists put in.
         without, having = self._size - len(matches) + 0.5, len(matches) + 0.5
@@ -132,8 +137,8 @@ class SearchIndex:
         for term, weight in others:
             weight = min(factor * weight, most)
             for place, score in self.scores(term).items():
-                if (weighted := weight * score) > best.get(place, 0.0):
-                    best[place] = weighted
+                if weight * score > best.get(place, 0.0):
+                    best[place] = weight * score
         return best
 
 
@@ -148,16 +153,14 @@ def _bounded(terms: Iterable[Sequence[tuple[str, float]]]) -> list[Sequence[tupl
     return counted
 
 
-_COLUMNS: Final = ", ".join(_WEIGHTS)
-_INSERT: Final = f"INSERT INTO tools(rowid, {_COLUMNS}) VALUES (?{', ?' * len(_WEIGHTS)})"
-_SEARCH: Final = f"SELECT rowid, bm25(tools, {', '.join(map(str, _WEIGHTS.values()))}) FROM tools WHERE tools MATCH ?"
+_INSERT: Final = f"INSERT INTO tools(rowid, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
 
 
 def _connected(module: str = "fts5") -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     try:
         connection.execute(
-            f"CREATE VIRTUAL TABLE tools USING {module}({_COLUMNS}, content='', "
+            f"CREATE VIRTUAL TABLE tools USING {module}({', '.join(_COLUMNS)}, content='', "
             "tokenize='porter unicode61 remove_diacritics 0')"
         )
     except sqlite3.OperationalError as error:
@@ -167,7 +170,7 @@ def _connected(module: str = "fts5") -> sqlite3.Connection:
 
 
 def _row(place: int, text: SearchText) -> tuple[int | str, ...]:
-    """Return the columns of a tool, in the order of the weights."""
+    """Return the place of a tool and its columns."""
     lead, rest = _divided(text.description[:_MAX_TEXT])
     columns = text.name[:_MAX_NAME], text.title[:_MAX_NAME], lead, rest, text.parameters[:_MAX_TEXT]
     return place, *map(_joined, columns)

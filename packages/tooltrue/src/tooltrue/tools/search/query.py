@@ -26,7 +26,7 @@ _SAME_LANGUAGE: Final = 0.6
 _TRANSLATED: Final = 0.67
 _EVERYDAY: Final = 0.5
 _FADING: Final = 0.6  # of the weight of other words, over the first of them
-_FADED: Final = 8
+_FADE_LENGTH: Final = 8
 _PART: Final = 0.5  # a word of a phrase, beside the phrase
 _LONGEST_PHRASE: Final = 4
 _PIECE: Final = re.compile(rf"[{HAN}]+|(?:(?![{HAN}])[^\W_])+")
@@ -69,11 +69,11 @@ def _words(text: str) -> Iterator[str]:
 def _phrase_at(words: Sequence[str], at: int, names: Set[str]) -> int:
     """Return the number of words of the longest phrase of the lexicon, such as ``mind map``, or of the name that begins
     here; 1 if none does."""
-    known = _lexicon().others
+    others = _lexicon().others
     for size in range(min(_LONGEST_PHRASE, len(words) - at), 1, -1):
         part = words[at : at + size]
         phrase = " ".join(part)
-        if phrase.isascii() and (_key(phrase) in known or "".join(part) in names):
+        if phrase.isascii() and (_key(phrase) in others or "".join(part) in names):
             return size
     return 1
 
@@ -118,12 +118,12 @@ def _pairs(run: str) -> Iterator[str]:
 
 def _alternatives(word: str, weight: float) -> Alternatives:
     others = (pair for pair in _lexicon().others.get(_key(word), {}).items() if pair[0] != word)
-    return ((word, weight), *((other, weight * part * _faded(rank)) for rank, (other, part) in enumerate(others)))
+    return ((word, weight), *((other, weight * part * _fade(rank)) for rank, (other, part) in enumerate(others)))
 
 
-def _faded(rank: int) -> float:
+def _fade(rank: int) -> float:
     """Return the part that remains of the weight of the other word with this number: rows have the best ones first."""
-    return 1 - _FADING * min(rank, _FADED) / _FADED
+    return 1 - _FADING * min(rank, _FADE_LENGTH) / _FADE_LENGTH
 
 
 def _key(word: str) -> str:
@@ -146,10 +146,10 @@ class _Lexicon:
             for word in row:
                 for other in row:
                     self._add(word, other, _SAME_LANGUAGE if _is_chinese(word) is _is_chinese(other) else _TRANSLATED)
-        for left, right in (map(_row, row.split(" > ")) for row in everyday):
-            words += left
-            for word in left:
-                for other in right:
+        for users, tools in (map(_row, row.split(" > ")) for row in everyday):
+            words += users
+            for word in users:
+                for other in tools:
                     self._add(word, other, _TRANSLATED if _is_chinese(word) else _EVERYDAY)
         self.chinese = frozenset(word for word in words if _is_chinese(word))
         self.longest = max(map(len, self.chinese), default=0)
