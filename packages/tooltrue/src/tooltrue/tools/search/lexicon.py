@@ -1,4 +1,7 @@
-"""The reader of ``lexicon.toml``: lists of words for a search among tools."""
+"""The readers of ``word_lists.toml`` and ``lexicon.toml``: words for a search among tools.
+
+The lexicon is long, and is read by the first search.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,24 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["EVERYDAY", "MEANINGS", "STOP_WORDS", "WEAK_WORDS"]
+__all__ = ["STOP_WORDS", "WEAK_WORDS", "rows"]
 
-_LISTS: Final[dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text("utf-8"))
 
-STOP_WORDS: Final = frozenset(_LISTS["stop_words"])
+def _lists(name: str) -> dict[str, list[str]]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+_WORD_LISTS: Final = _lists("word_lists.toml")
+
+STOP_WORDS: Final = frozenset(_WORD_LISTS["stop_words"])
 """Words that do not show the subject of a query."""
 
-WEAK_WORDS: Final = frozenset(_LISTS["weak"])
+WEAK_WORDS: Final = frozenset(_WORD_LISTS["weak"])
 """Words that tell little of the subject."""
 
-MEANINGS: Final = _LISTS["meanings"]
-"""Rows of words that have one meaning."""
 
-EVERYDAY: Final = _LISTS["everyday"]
-"""Rows of words of users, and after ``>`` the words of tools that they lead to."""
+def rows() -> tuple[list[str], list[str]]:
+    """Return the rows of words that have one meaning, and those of words of users with, after ``>``, the words of tools
+    that they lead to."""
+    lists = _lists("lexicon.toml")
+    return lists["meanings"], lists["everyday"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
-from functools import cache
 from typing import Final
 
+from tooltrue.caching import made_once
 from tooltrue.tools.search.index import SearchIndex
-from tooltrue.tools.search.lexicon import EVERYDAY, MEANINGS, STOP_WORDS, WEAK_WORDS
+from tooltrue.tools.search.lexicon import STOP_WORDS, WEAK_WORDS, rows
 from tooltrue.tools.search.words import HAN, apart, joined_names, stem, without_possessives
 
 __all__ = ["STOP_WORDS", "query_terms", "search"]
@@ -164,6 +164,6 @@ def _row(text: str) -> list[str]:
     return [word.replace("_", " ") for word in text.split()]
 
 
-@cache
+@made_once
 def _lexicon() -> _Lexicon:
-    return _Lexicon(MEANINGS, EVERYDAY)
+    return _Lexicon(*rows())
