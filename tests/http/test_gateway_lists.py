@@ -25,6 +25,7 @@ from tooltrue.host.pins import Pin, Pins
 from tooltrue.host.servers import Patience
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.protocol.types import TextResource
 from tooltrue.testing.state import LIMIT
 
 CALLERS = ("ada", "bob", "eve")
@@ -113,7 +114,9 @@ async def used(client: Client, name: str, kind: str) -> str | None:
             case "tool":
                 return (await client.call_tool(f"up_{name}_tool")).text
             case "resource":
-                return (await client.read_resource(f"owned://{name}/text"))[0].text
+                (part,) = await client.read_resource(f"owned://{name}/text")
+                assert isinstance(part, TextResource)
+                return part.text
             case _:
                 return (await client.get_prompt(f"up_{name}_prompt")).messages[0].content.text
     except InvalidParams:

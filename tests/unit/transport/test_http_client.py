@@ -22,6 +22,7 @@ from tooltrue.testing.state import LIMIT
 from tooltrue.transport.http_client import HttpLink, events
 from tooltrue.transport.http_connection import HttpResponse
 from tooltrue.transport.lines import InputPace
+from tooltrue.transport.urls import shown_url
 
 __all__ = ["each_event_loop"]
 
@@ -171,7 +172,7 @@ def told(kind: type[HttpLink], parts: list[bytes]) -> tuple[Any, ...]:
             for number in range(3):
                 CALLER.set(f"caller {number}")
                 [outcome] = await asyncio.gather(request(peer, link), return_exceptions=True)
-                came.append(f"{type(outcome)} {outcome}".replace(url, "URL"))
+                came.append(f"{type(outcome)} {outcome}".replace(shown_url(url), "URL"))
             await peer.close()
             await link.close()
             port = url.split(":")[2].split("/")[0].encode()
