@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from functools import partial
 from itertools import pairwise
 
@@ -227,7 +227,7 @@ def _growth(subject: ToolUnderTest, marks: list[Mapping[str, int]]) -> Finding:
 
 
 @contextlib.asynccontextmanager
-async def _new_objects_only() -> AsyncIterator[None]:
+async def _new_objects_only() -> AsyncGenerator[None]:
     """Context in which collections pass over older objects: in the process of a test suite there are millions, and each
     of the many collections would take seconds."""
     if gc.get_freeze_count():  # those of the author's own program stay frozen
