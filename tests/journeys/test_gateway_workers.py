@@ -95,12 +95,14 @@ class Running:
         self.popen = self._command("gateway", "servers.json", *more)
 
     def write(self, *names: str, **more: Any) -> None:
-        """Write the file of servers, and approve its commands."""
+        """Have the commands approved, and then in the file of servers: no server is refused in between."""
         servers = {
             name: {"command": sys.executable, "args": [f"{name}.py"], "cwd": str(self.folder), **more} for name in names
         }
-        (self.folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
-        self._command("trust", "servers.json", "--yes").wait(LIMIT)
+        draft = self.folder / "draft.json"
+        draft.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+        self._command("trust", "draft.json", "--yes").wait(LIMIT)
+        draft.replace(self.folder / "servers.json")
 
     def _command(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
