@@ -20,26 +20,26 @@ class WatchedFiles:
     def __init__(self, folder: Path | None = None, files: Iterable[Path] = ()) -> None:
         self._folder = folder
         self._files = set(files)
-        self._seen = self._look()
+        self._states = self._look()
         self._changing: Mapping[Path, _State] | None = None
 
     def add(self, files: Iterable[Path]) -> None:
         """Watch these files too, from their present state on."""
         new = {*files} - self._files
         self._files |= new
-        self._seen = {**{file: _state(file) for file in new}, **self._seen}
+        self._states = {**{file: _state(file) for file in new}, **self._states}
 
     def changes(self) -> list[Path]:
         """Look once. The files that were changed, made or deleted since the last report, sorted."""
         now = self._look()
-        if now == self._seen:
+        if now == self._states:
             self._changing = None
             return []
         if now != self._changing:
             self._changing = now
             return []
-        changed = sorted(file for file in {*now, *self._seen} if now.get(file) != self._seen.get(file))
-        self._seen, self._changing = now, None
+        changed = sorted(file for file in {*now, *self._states} if now.get(file) != self._states.get(file))
+        self._states, self._changing = now, None
         return changed
 
     def _look(self) -> dict[Path, _State]:
