@@ -16,12 +16,13 @@ import pytest
 from support.gateway_callers import Caller
 from tooltrue import Client, QuestionLimits
 from tooltrue._internal.platform.private_sockets import bind_private, connect_private, private_address
-from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.client.config import HostConfig, ServerConfig, resolved
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams, RpcError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.supervisor import ProgramSupervisor
+from tooltrue.host.launches import Launches
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.facts import Facts, MemoryFacts
@@ -328,6 +329,25 @@ def test_a_program_without_approval_is_refused_at_the_workers_too(tmp_path: Path
     state, tools, instructions = asyncio.run(run())
     assert (state, tools) == ("refused", [])
     assert "tooltrue trust" in instructions
+
+
+def test_a_worker_that_sees_an_approval_before_the_supervisor_does_gets_the_program(tmp_path: Path) -> None:
+    one, launches = the_program(tmp_path), Launches(tmp_path / "state")
+    config = HostConfig(str(tmp_path / "servers.json"), tmp_path, (one,))
+
+    async def run() -> list[str]:
+        with private_address() as address, bind_private(address) as listener:
+            supervisor = ProgramSupervisor(config, ConnectionBounds(), QuestionLimits(), KEY, launches=launches)
+            async with supervisor.serving(listener):
+                gateway = Gateway(config, supervisor=address, facts=MemoryFacts(), keys=[KEY], confirm=Confirm.never())
+                async with gateway.in_lifespan():
+                    assert [status.state for status in gateway.host.servers] == ["refused"]
+                    target = await resolved(one, config)
+                    launches.approve(launches.request(one.label, config.name, target))
+                    await gateway.use(config, None)
+                    return await counted(gateway, "ada")
+
+    assert asyncio.run(run())[1] == "1"
 
 
 @pytest.mark.needs("local sockets")

@@ -112,7 +112,7 @@ async def _until_stopped(settings: SupervisorSettings, listener: PrivateListener
     signal.signal(signal.SIGTERM, stop)
     try:
         config = programs_of(*settings.files.read())
-    except ConfigurationError:
+    except ConfigurationError:  # which the workers report
         config = settings.config
     supervisor = ProgramSupervisor(config, settings.bounds, settings.questions, settings.key, settings.files)
     async with supervisor.serving(listener):
@@ -145,6 +145,7 @@ class ProgramSupervisor:
         self._operations = HeldOperations(HELD_SECONDS)
         self._servers: WeakKeyDictionary[HostedServer, ProtocolServer] = WeakKeyDictionary()
         self._connections: set[asyncio.Task[None]] = set()
+        self._one_exchange = asyncio.Lock()
         self._host = Host(
             config, relay=self._relay, pins=False, judge=_admit, guarding=unguarded, audit=False, **host_settings
         )
@@ -181,7 +182,11 @@ class ProgramSupervisor:
     async def use(self, config: HostConfig, operator: OperatorConfig | None) -> None:
         """Exchange the programs for those of changed files. One that has gone stays for as long as a worker needs it,
         within limits. Raises ``ConfigurationError``."""
-        await self._host.exchange(self._host.plan(programs_of(config, operator)))
+        await self._exchange(programs_of(config, operator))
+
+    async def _exchange(self, config: HostConfig) -> None:
+        async with self._one_exchange:
+            await self._host.exchange(self._host.plan(config))
 
     async def _accept(self, listener: PrivateListener) -> None:
         while True:
@@ -225,6 +230,9 @@ class ProgramSupervisor:
         """Answer a worker with the state of a server, and if the server is ready, run a session until ``ending``."""
         try:
             one = await self._program(label, entry)
+            if one.life.state == "refused":  # the worker may know of an approval that this process has not seen yet
+                await self._exchange(self._host.config)
+                one = await self._program(label, entry)
             with one.in_use():
                 session = self._begun(channel, await self._server(one), caller)
                 try:
