@@ -58,12 +58,12 @@ class GatewayFiles:
                 await self._use(use)
 
     async def _use(self, use: Callable[[HostConfig, OperatorConfig | None], Awaitable[None]]) -> None:
-        self.is_refused = True
+        is_refused = True
         try:
             await use(*self.read())
+            is_refused = False
         except TooltrueError as error:
             _log.warning("%s", coded_sentence(GATEWAY_FILES_REFUSED, "en", {"problem": error}))
         except Exception as error:  # noqa: BLE001 - whatever is in the files, the gateway serves on
             _log.error("the files of the gateway: internal error", exc_info=error)
-        else:
-            self.is_refused = False
+        self.is_refused = is_refused  # only now: servers may take their time to start
