@@ -73,7 +73,7 @@ def gateway_before(
 
 
 def talking(url: str, issuer: Issuing, talk: Callable[[dict[str, Client]], Awaitable[Any]], **settings: Any) -> Any:
-    """What ``talk`` finds, with a client of each caller."""
+    """The findings of ``talk``, with a client of each caller."""
 
     async def run() -> Any:
         async with AsyncExitStack() as stack:
@@ -126,7 +126,7 @@ async def used(client: Client, name: str, kind: str) -> str | None:
 
 
 async def leaks(clients: dict[str, Client], seed: int, steps: int = 25) -> list[str]:
-    """What callers see of others in a random conversation, or do not see of their own. The model is ``OWNERS``."""
+    """The entries of others that callers see in a random conversation, and their own that they miss, by ``OWNERS``."""
     chance, found = random.Random(seed), list[str]()
     for _ in range(steps):
         caller = chance.choice(CALLERS)

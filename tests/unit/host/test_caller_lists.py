@@ -81,7 +81,7 @@ def context_of(caller: str) -> RequestContext:
 
 
 def reading(readers: Readers, test: Callable[[Catalogue], Awaitable[Any]]) -> Any:
-    """What ``test`` returns for a catalogue over one server with these readers."""
+    """The result of ``test`` for a catalogue over one server with these readers."""
 
     async def run() -> Any:
         remote = Remote("a", calls=Calls(readers))

@@ -283,8 +283,8 @@ class Gateway(Server):
 
     async def use(self, servers: HostConfig, operator: OperatorConfig | None) -> None:
         """Have the servers of changed files in place of those of now, as :meth:`tooltrue.Host.exchange` does. Of the
-        operator's file only ``[servers.NAME]`` takes effect. Raises ``ConfigurationError`` for all that the start of a
-        gateway would refuse; then nothing has changed."""
+        operator's file only ``[servers.NAME]`` takes effect. Raises ``ConfigurationError`` for the mistakes in servers,
+        views and rules that the start of a gateway would refuse; then nothing has changed."""
         config = with_settings(servers, operator, is_for_one=self._is_for_one)
         views = views_of(operator, [one.label for one in config.servers], config.name)
         grants = None if self._is_for_one else caller_grants_of(config, operator)
@@ -400,8 +400,8 @@ class Gateway(Server):
 
 
 class _UpstreamSettings(Value, frozen=True):
-    """What the relays of servers are made of: the limits in the operator's file, the exchanges of tokens, and the
-    servers whose callers have grants."""
+    """The settings of relays: the limits in the operator's file, the exchanges of tokens, and the servers whose callers
+    have grants."""
 
     operator: OperatorConfig | None
     exchanges: Mapping[str, CallerExchange]

@@ -248,7 +248,7 @@ def with_settings(config: HostConfig, operator: OperatorConfig | None, *, is_for
 
 
 def entries_of(config: HostConfig, operator: OperatorConfig | None) -> dict[str, object]:
-    """What the two files say of each server, to be compared."""
+    """The entry of each server in both files, to be compared."""
     tables = _servers(operator)
     return {one.label: (one, tables.get(one.label)) for one in config.servers}
 

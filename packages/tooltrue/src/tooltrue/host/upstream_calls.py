@@ -65,7 +65,7 @@ class ListsOfCallers(Protocol):
     def connects(self) -> bool: ...
 
     def reader(self, context: RequestContext) -> Hashable:
-        """What tells the credentials of this caller from those of all others."""
+        """A key that tells the credentials of this caller from those of all others."""
         ...
 
     async def published(self, context: RequestContext, before: PublishedDefinitions) -> PublishedDefinitions:
