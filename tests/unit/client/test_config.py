@@ -120,7 +120,12 @@ enabled_tools = ["search"]
         ('{"mcpServers": {"a": {"command": "x", "disabled": "yes"}}}', "true or false"),
         ('{"mcpServers": {"a": {"command": "x", "timeout": 0}}}', "a number above 0"),
         ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "servers.json cannot be read"),
-        ('{"mcpServers": ', "servers.json cannot be read"),
+        ('{"mcpServers": ', "servers.json cannot be read: it is not JSON: it ends too early"),
+        (
+            '{\n  // two\n  "mcpServers": {"a": {"command": "x" "args": []}}\n}',
+            "it is not JSON at line 3, column 39",
+        ),
+        ('{"mcpServers": {"a": {"command": "\\ud800"}}}', "servers.json cannot be read: The message is not JSON"),
         ("[1]", "it is not an object"),
         ('{"servers": {"a": {"command": "x"}}, "input": []}', "near: inputs"),
         ('{"servers": {"a": {"command": "x"}}, "inputs": [{"id": "i", "pasword": true}]}', "near: password"),

@@ -225,6 +225,16 @@ REASON_NESTED_TOO_DEEPLY: Final = message(
     "it is nested too deep",
     "嵌套过深",
 )
+REASON_UNEXPECTED_TEXT: Final = message(
+    "TT4653",
+    "it is not JSON at line {line}, column {column}",
+    "第 {line} 行第 {column} 列处不是 JSON",
+)
+REASON_UNFINISHED: Final = message(
+    "TT4654",
+    "it is not JSON: it ends too early",
+    "不是 JSON：内容不完整",
+)
 REASON_NOT_UNICODE: Final = message(
     "TT4060",
     "it is not valid Unicode",

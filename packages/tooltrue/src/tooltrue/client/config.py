@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import os
 import re
 import tomllib
@@ -59,6 +60,8 @@ from tooltrue.wording import (
     REASON_NESTED_TOO_DEEPLY,
     REASON_NO_OBJECT,
     REASON_NOT_UTF8,
+    REASON_UNEXPECTED_TEXT,
+    REASON_UNFINISHED,
     Worded,
 )
 
@@ -177,17 +180,34 @@ def _text_of(file: str | Path) -> str:
 
 
 def _parsed(name: str, text: str, is_toml: bool) -> dict[str, Any]:
+    plain = text if is_toml else _plain_json(text)
+    problem: str | Worded
     try:
-        document: Any = tomllib.loads(text) if is_toml else decode(_plain_json(text).encode())
-    except (tomllib.TOMLDecodeError, ParseError) as error:
-        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=fact_of(error)) from None
+        document: Any = tomllib.loads(text) if is_toml else decode(plain.encode())
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+    except ParseError as error:
+        problem = _mistake_in(plain) or fact_of(error)
     except RecursionError:
-        raise ConfigurationError.of(
-            CLIENT_CONFIG_MALFORMED, file=name, problem=Worded(REASON_NESTED_TOO_DEEPLY, {})
-        ) from None
-    if not is_object(document):
-        raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=Worded(REASON_NO_OBJECT, {}))
-    return document
+        problem = Worded(REASON_NESTED_TOO_DEEPLY, {})
+    else:
+        if is_object(document):
+            return document
+        problem = Worded(REASON_NO_OBJECT, {})
+    raise ConfigurationError.of(CLIENT_CONFIG_MALFORMED, file=name, problem=problem)
+
+
+def _mistake_in(text: str) -> Worded | None:
+    """The line of the mistake in text that is not JSON; None if it is JSON that the decoder refuses."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()):
+            return Worded(REASON_UNFINISHED, {})
+        return Worded(REASON_UNEXPECTED_TEXT, {"line": error.lineno, "column": error.colno})
+    except (ValueError, RecursionError):  # a number too long, nesting too deep: the decoder tells
+        pass
+    return None
 
 
 _REMARK = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)

@@ -422,16 +422,6 @@ REASON_NO_OBJECT_AT: Final = message(
     "{path} is not an object",
     "{path} 不是对象",
 )
-REASON_UNEXPECTED_TEXT: Final = message(
-    "TT4653",
-    "it is not JSON at line {line}, column {column}",
-    "第 {line} 行第 {column} 列处不是 JSON",
-)
-REASON_UNFINISHED: Final = message(
-    "TT4654",
-    "it is not JSON: it ends too early",
-    "不是 JSON：内容不完整",
-)
 REASON_TABLE_WITHOUT_HEADER: Final = message(
     "TT4655",
     "{path} is not a table with a header of its own; edit it by hand",

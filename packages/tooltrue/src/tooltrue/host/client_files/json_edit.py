@@ -15,11 +15,9 @@ from typing import Any, Final
 from tooltrue.host.wording import (
     REASON_KEY_TWICE,
     REASON_NO_OBJECT_AT,
-    REASON_UNEXPECTED_TEXT,
-    REASON_UNFINISHED,
 )
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.wording import REASON_NESTED_TOO_DEEPLY, Worded
+from tooltrue.wording import REASON_NESTED_TOO_DEEPLY, REASON_UNEXPECTED_TEXT, REASON_UNFINISHED, Worded
 
 __all__ = ["EditRefused", "JsonNode", "Member", "parse", "same", "with_member", "without_member"]
 
