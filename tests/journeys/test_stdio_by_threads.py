@@ -127,6 +127,7 @@ def test_a_reader_that_does_not_read_does_not_hold_up_the_end():
     with stdio() as process:
         for number in range(4):
             process.call("megabyte", number)
+        process.wait_for_output()  # a server that has not begun to write has nothing that waits
         process.close_input()
         assert process.ended() == 1  # as elsewhere: what waits is not written in time
         assert b"Traceback" not in rest(process)

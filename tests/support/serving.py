@@ -102,6 +102,11 @@ class Process:
         line = self._line(self.popen.stdout)
         return json.loads(line) if line else None
 
+    def wait_for_output(self) -> None:
+        """Wait until it writes to standard output, and read no more of that than there is."""
+        assert self.popen.stdout is not None
+        assert read_soon(self.popen.stdout.fileno()), "nothing came"
+
     def errors(self) -> str:
         """The next line on standard error."""
         return self._line(self.popen.stderr).decode().rstrip("\n")

@@ -138,6 +138,23 @@ def test_a_child_process_that_ignores_termination_is_killed_even_if_the_close_is
     assert left_of([asyncio.run(main())]) == []
 
 
+def test_the_end_of_a_killed_child_process_is_noticed_before_the_close_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio_client, "_PATIENCE_SECONDS", 0.0)
+
+    async def main() -> int:
+        ear = Ear()
+        link = StdioLink([sys.executable, "-c", STUBBORN])
+        async with asyncio.timeout(LIMIT):
+            await link.open(ear)
+            await ear.heard.wait()
+            assert link.pid is not None
+            child = link.pid
+            await link.close()
+            return child if psutil.pid_exists(child) else 0
+
+    assert asyncio.run(main()) == 0
+
+
 FLOOD = """
 import sys, time
 print("first" + "\\n-" * 1_500, flush=True)

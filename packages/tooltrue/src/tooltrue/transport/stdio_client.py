@@ -36,6 +36,8 @@ __all__ = ["StdioLink"]
 
 _PATIENCE_SECONDS = 2.0
 _TERMINATION_SECONDS = 0.4
+_KILLED_SECONDS = 10.0
+"""How long a killed child may take until its end is noticed; on a very busy machine, seconds."""
 _LAST_WORDS_SECONDS = 0.5
 _KEPT_STDERR = 65_536
 _MAX_UNREAD = 64 * 1024 * 1024
@@ -143,7 +145,7 @@ class StdioLink:
             self._kill(process)
             process.stop_reading()
             process.input.abort()
-            await self._child.ended_within(_PATIENCE_SECONDS)
+            await self._child.ended_within(_KILLED_SECONDS)
             if self._killing is not None:
                 self._killing.cancel()
             process.close()
