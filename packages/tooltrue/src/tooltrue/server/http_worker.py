@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import gc
 import signal
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,8 @@ class Worker:
                 await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain, last_seconds)
             await self._started()
+            # All objects of the start stay until the process ends, so that no collection needs to look at them.
+            gc.freeze()
             self._is_started = True
             await send({"type": "lifespan.startup.complete"})
             await receive()
