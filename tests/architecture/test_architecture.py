@@ -41,6 +41,8 @@ OWNERS = {
     "uvloop": ("_internal/platform/event_loop.py",),
     "cryptography": ("server/cipher.py",),
     "joserfc": ("server/jwt.py", "client/auth/signing_keys.py"),
+    "dbos": ("tasks/dbos_engine.py", "tasks/dbos_checkpoints.py", "tasks/dbos_json.py"),
+    "sqlalchemy": ("tasks/dbos_engine.py", "tasks/dbos_checkpoints.py", "tasks/dbos_queries.py"),
     "keyring": ("client/auth/keyring_credentials.py",),
     "openai": ("host/models/openai_sdk.py",),
     "aiosmtplib": ("tooltrue_toolbox/mail.py",),

@@ -66,6 +66,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "replaces": st.sampled_from(["rm", ["rm", "del"]]),
     "deprecated": st.just("Use trash."),
     "tags": st.sampled_from([["admin"], {"admin", "beta"}]),
+    "task": st.sampled_from([True, "when-slow", "manual", "required"]),
 }
 chosen: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional=SETTINGS)
 

@@ -10,7 +10,7 @@ from typing import Any, assert_type
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from tooltrue import Client, Host, Server
+from tooltrue import Client, Host, Server, TaskHandle, TaskStatus
 
 
 @dataclass
@@ -39,6 +39,16 @@ async def a_value_has_the_type_that_was_asked_for(client: Client) -> None:
     assert_type((await client.call_tool("forecast", city="Oslo", returns=Forecast)).value, Forecast)
     assert_type((await client.call_tool("numbers", returns=list[int])).value, list[int])
     assert_type((await client.call_tool("count", returns=int)).value, int)
+
+
+async def the_result_of_a_task_has_the_type_that_was_asked_for(client: Client) -> None:
+    assert_type(await client.start_task("point", returns=Point), TaskHandle[Point])
+    assert_type(client.task("id", returns=list[int]), TaskHandle[list[int]])
+    assert_type((await client.task("id", returns=Point).result()).value, Point)
+    assert_type((await (await client.start_task("point")).result()).value, Any)
+    async for status in client.task("id").updates():
+        assert_type(status, TaskStatus)
+    client.task()  # pyright: ignore[reportCallIssue]
 
 
 async def without_a_type_a_value_is_any(client: Client) -> None:

@@ -59,6 +59,7 @@ def test_every_modern_request_carries_its_facts():
             "elicitation": {"form": {}, "url": {}},
             "sampling": {},
             "roots": {},
+            "extensions": {META + "tasks": {}},
         }
         assert meta[META + "clientInfo"]["name"] == "tooltrue"
 
@@ -66,7 +67,7 @@ def test_every_modern_request_carries_its_facts():
 @pytest.mark.requirement("META-07", "ELIC-02")
 def test_a_client_does_not_declare_a_capability_without_a_handler():
     server = served()
-    run(server, everything)
+    run(server, everything, tasks=False)
     assert all(message["params"]["_meta"][META + "clientCapabilities"] == {} for message in server.heard)
 
 

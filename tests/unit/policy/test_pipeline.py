@@ -73,6 +73,7 @@ def test_the_pipeline_description_lists_the_layers_in_order():
         "concurrency",
         "write_ahead_audit",
         "consume_grant",
+        "tasks",
         "timeout",
         "store_results",
         "sanitize_output",

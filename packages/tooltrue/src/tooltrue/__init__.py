@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tooltrue.client.oauth import SignIn as SignIn
     from tooltrue.client.oauth import WorkloadIdentity as WorkloadIdentity
     from tooltrue.client.question_limits import QuestionLimits as QuestionLimits
+    from tooltrue.client.task_status import TaskStatus as TaskStatus
+    from tooltrue.client.tasks import TaskHandle as TaskHandle
     from tooltrue.errors import AuthorizationFailed as AuthorizationFailed
     from tooltrue.errors import ConfigurationError as ConfigurationError
     from tooltrue.errors import DefinitionError as DefinitionError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tooltrue.errors import ModelRateLimited as ModelRateLimited
     from tooltrue.errors import ModelUnavailable as ModelUnavailable
     from tooltrue.errors import RpcError as RpcError
+    from tooltrue.errors import TaskCancelled as TaskCancelled
     from tooltrue.errors import ToolError as ToolError
     from tooltrue.errors import TooltrueError as TooltrueError
     from tooltrue.errors import TransportError as TransportError
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
     from tooltrue.server.route_requests import RouteRequest as RouteRequest
     from tooltrue.server.route_requests import RouteResponse as RouteResponse
     from tooltrue.server.routes import Route as Route
+    from tooltrue.tasks.service import Tasks as Tasks
     from tooltrue.tools.binding import Completes as Completes
     from tooltrue.tools.binding import Depends as Depends
     from tooltrue.tools.binding import Header as Header
@@ -206,6 +210,10 @@ _EXPORTS = {
     "Step": "tooltrue.policy.plan",
     "StepLayer": "tooltrue.policy.plan",
     "Table": "tooltrue.tools.tables",
+    "TaskCancelled": "tooltrue.errors",
+    "TaskHandle": "tooltrue.client.tasks",
+    "TaskStatus": "tooltrue.client.task_status",
+    "Tasks": "tooltrue.tasks.service",
     "TextContent": "tooltrue.protocol.types",
     "TextResource": "tooltrue.protocol.types",
     "Tool": "tooltrue.tools.vocabulary",

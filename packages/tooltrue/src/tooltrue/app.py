@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.server.lifespan import LifespanFunction, ServerLifespan
     from tooltrue.server.routes import RouteTable
     from tooltrue.server.sse import SseEndpoint
+    from tooltrue.tasks.service import Tasks, TaskService
     from tooltrue.tools.mounting import Contents
     from tooltrue.tools.search.searchable import ToolSearch
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
@@ -159,6 +160,7 @@ class Server:
     - ``metrics``: serves metrics at ``/metrics`` over HTTP; with ``authenticate``, to callers with the scope
       ``metrics``.
     - ``search``: ``ToolSearch(…)``, so that callers with too many tools search for them; see docs/gateway.md.
+    - ``tasks``: the settings of calls that become tasks, ``Tasks(…)``; see docs/tasks.md.
     - ``page_size``: how many tools, resources or prompts one page of a list has.
     - ``threads``: how many plain functions run at once, each on a thread.
     """
@@ -191,6 +193,7 @@ class Server:
         routes: Sequence[object] = (),
         middleware: Sequence[object] = (),
         search: ToolSearch | None = None,
+        tasks: Tasks | None = None,
         page_size: int = 1000,
         threads: int = 32,
         lifespan: LifespanFunction | Sequence[LifespanFunction] | None = None,
@@ -239,6 +242,7 @@ class Server:
             self._route_table().add(routes)
         self._middleware = _factories(middleware) if middleware else ()
         self._search = search
+        self._tasks = tasks
         self._page_size = page_size
         self._deployment = Deployment()
         self._built: ServerAssembly | None = None
@@ -319,9 +323,13 @@ class Server:
         recorder = self._new_recorder()
         tickets = OnDemand(self._open_tickets, facts)
         approvals = Approvals(tickets)
+        tasks = self._task_service(facts) if self._has_tasks() else None
+        guard = partial(
+            standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals, task_service=tasks
+        )
         served = ServedProvider(
             self._info,
-            self._searchable(partial(standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals)),
+            self._searchable(guard),
             Sealer(
                 self._keys or deployment.keys or (new_key(),),
                 own=not (self._keys or deployment.keys),
@@ -331,8 +339,29 @@ class Server:
             instructions=self._instructions,
             page_size=self._page_size,
             language=settings.language,
+            tasks=tasks,
         )
         return ServerAssembly(recorder, tickets, served, ProtocolServer(served))
+
+    def _has_tasks(self) -> bool:
+        local = [part for part in parts_of(self._provider) if isinstance(part, LocalToolset)]
+        return self._tasks is not None or any(part.has_tasks for part in local)
+
+    def _task_service(self, facts: Facts) -> TaskService:
+        from tooltrue.protocol.modern import Results  # noqa: PLC0415 - few servers run tasks
+        from tooltrue.tasks.service import Tasks, TaskService  # noqa: PLC0415 - few servers run tasks
+
+        return TaskService(self._tasks or Tasks(), Results(self._info).call, facts, language=self.settings.language)
+
+    def _running_tasks(self) -> AbstractAsyncContextManager[None]:
+        """Context in which calls become tasks, if tools want that."""
+        served = self._assembly.served
+        if served.tasks is None:
+            return contextlib.nullcontext()
+        from tooltrue.server.running_tasks import running_tasks  # noqa: PLC0415 - few servers run tasks
+
+        sealer = served.sealer if self._keys or self._deployment.keys else None
+        return running_tasks(served.tasks, served.provider, self.name, sealer)
 
     _realm = ""
     """The realm of what this server seals, where servers share keys."""
@@ -763,6 +792,7 @@ class Server:
             self._assembly.tickets,
             Watchdog(self.settings.limits.blocked_seconds),
             self.in_lifespan(),
+            self._running_tasks(),
         ):
             yield
 

@@ -20,6 +20,7 @@
     │   ├── NeedsAgreement                a person must approve first, and the tool could not ask
     │   ├── ToolTimeout
     │   ├── Unreachable                   the transport failed during a call
+    │   ├── TaskCancelled                 the call ran as a task, which was cancelled
     │   └── InvalidResult                 the tool broke its own contract; the model cannot correct it
     ├── DefinitionError           a tool is defined wrongly; for its author, at registration
     │   └── SchemaError                   not JSON Schema, not of a supported dialect, or beyond the bounds
@@ -70,6 +71,7 @@ __all__ = [
     "ScopeNeeded",
     "SessionLost",
     "StateError",
+    "TaskCancelled",
     "ToolError",
     "ToolTimeout",
     "TooltrueError",
@@ -260,6 +262,15 @@ class ToolTimeout(ToolError):
 
 class Unreachable(ToolError):
     """The transport failed during a call; the call may have run. It is retried only if a second run is harmless."""
+
+
+class TaskCancelled(ToolError):
+    """The call ran as a task at its server, which was cancelled before its end; it may have had effects.
+
+    In a client, ``status`` is the last one of the task, with the server's own words.
+    """
+
+    status: Any = None
 
 
 class InvalidResult(ToolError):

@@ -24,7 +24,7 @@ from tooltrue.protocol.types import (
 )
 from tooltrue.tools.advice import RESULT, missing
 
-__all__ = ["Result", "contents_of", "converted", "prompt_of", "result_of"]
+__all__ = ["Result", "T", "contents_of", "converted", "prompt_of", "result_of"]
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar

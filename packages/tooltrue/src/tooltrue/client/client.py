@@ -25,12 +25,14 @@ from tooltrue.client.known_tools import KnownTools, mirrors_of
 from tooltrue.client.notifications import LISTS, Changed, Log, LogMessage, NotificationCallbacks, Progress, Updated
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import RelayedRequest
+from tooltrue.client.task_status import TaskStarted, TaskStatus
+from tooltrue.client.tasks import FinishedTask, TaskHandle, followed
 from tooltrue.client.wording import AUTH_FOR_HTTP_ONLY, AUTHORIZATION_SET_TWICE, CLIENT_NOT_OPEN, CLIENT_TARGET_INVALID
 from tooltrue.errors import ConfigurationError, HeaderMismatch, RequestTimeout, TransportError
 from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_finite
 from tooltrue.jsonrpc.wording import REQUEST_TIMEOUT
 from tooltrue.protocol import versions
-from tooltrue.protocol.modern import LOG_LEVELS
+from tooltrue.protocol.modern import LOG_LEVELS, TASKS
 from tooltrue.protocol.types import (
     BlobResource,
     Completion,
@@ -82,6 +84,7 @@ class Client:
       :class:`tooltrue.client.question_limits.QuestionGate` that several clients of one server share.
     - ``answers``: answers all questions in place of ``elicit``, ``sample`` and ``roots``, for a program that passes
       them on (:class:`tooltrue.client.answers.Answerer`).
+    - ``tasks``: whether a stateless server may run a call as a task, which the client then follows to its end.
     - ``revision``: the protocol revision to speak. Without it, the revision is negotiated, and remembered for as long
       as the process lives.
     - ``transport``: that of a URL: ``"http"`` is Streamable HTTP, ``"sse"`` the deprecated HTTP+SSE. Without it the
@@ -109,6 +112,7 @@ class Client:
         roots: Sequence[str | Path] | None = None,
         questions: QuestionLimits | QuestionGate | None = None,
         answers: Answerer | None = None,
+        tasks: bool = True,
         revision: str | None = None,
         transport: Literal["http", "sse"] | None = None,
     ) -> None:
@@ -137,6 +141,7 @@ class Client:
         gate = questions if isinstance(questions, QuestionGate) else QuestionGate(questions or QuestionLimits())
         self._answers = answers or Answers(elicit, sample, roots, gate)
         self._relayed: RelayedRequest | None = None
+        self._follows_tasks = True
         callbacks = {
             "notifications/tools/list_changed": on_tools_changed,
             "notifications/resources/list_changed": on_resources_changed,
@@ -147,7 +152,13 @@ class Client:
         if isinstance(link, HttpLink) and transport is None and revision not in versions.MODERN:
             older = functools.partial(SseLink, link.target)
         settings = ConnectionSettings(
-            timeout, total_timeout, revision, None if on_log is None else log_level, on_lost, older
+            timeout,
+            total_timeout,
+            revision,
+            None if on_log is None else log_level,
+            on_lost,
+            older,
+            {TASKS: {}} if tasks else {},
         )
         self._connection = ClientConnection(
             self._link, self._answers, NotificationCallbacks(changed, self._changed, on_log), settings
@@ -178,8 +189,12 @@ class Client:
         """The same connection, for one request that is made for another client: :meth:`call_tool`,
         :meth:`read_resource` and :meth:`get_prompt` raise ``InputRequested`` for a question of a stateless server, and
         send the answers that ``request`` has."""
+        return self._with(_relayed=request)
+
+    def _with(self, **members: object) -> Self:
+        """The same connection, with other members."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), _relayed=request)
+        vars(other).update(vars(self), **members)
         return other
 
     @property
@@ -268,9 +283,13 @@ class Client:
         ``value``: a dataclass, a ``TypedDict``, a pydantic model, ``list[int]``. ``progress(progress, total, message)``
         is called as the server reports it. ``timeout`` and ``total_timeout`` in seconds limit this call.
 
+        A call that the server runs as a task is followed to its end (:meth:`TaskHandle.result`). Then ``timeout``
+        limits each request about the task, and ``total_timeout`` the task, if it is set here. A task that is given up,
+        because of such a limit or because this is cancelled, is cancelled at the server.
+
         Raises ``ValueError`` for values that JSON cannot express, ``RpcError`` (an unknown tool among them),
-        ``InvalidResult``, ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice if its tool may have
-        run.
+        ``InvalidResult``, ``TaskCancelled``, ``RequestTimeout`` or ``ConnectionLost``. A call is never sent twice if
+        its tool may have run.
         """
         call = {**(arguments or {}), **more}
         encoded = encode(call)
@@ -278,11 +297,16 @@ class Client:
             raise ValueError("JSON has no NaN and no infinities")
         params: dict[str, Json] = {"name": name, "arguments": EncodedJson(encoded)}
         try:
-            members = await self._call(params, call, timeout, total_timeout, progress)
-        except HeaderMismatch:
-            # Parameters may have to be mirrored into headers, which only the tool's newest schema shows.
-            await self.list_tools(refresh=True)
-            members = await self._call(params, call, timeout, total_timeout, progress)
+            try:
+                members = await self._call(params, call, timeout, total_timeout, progress)
+            except HeaderMismatch:
+                # Parameters may have to be mirrored into headers, which only the tool's newest schema shows.
+                await self.list_tools(refresh=True)
+                members = await self._call(params, call, timeout, total_timeout, progress)
+        except TaskStarted as started:
+            if not self._follows_tasks:
+                raise
+            return await followed(self._task(started.status, name, returns, timeout), total_timeout, progress)
         result = result_of(name, members, returns)
         self._known_tools.check(name, result)
         return result
@@ -306,6 +330,85 @@ class Client:
             headers=headers,
             relayed=self._relayed,
         )
+
+    @overload
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        returns: type[T],
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> TaskHandle[T]: ...
+
+    @overload
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> TaskHandle[Any]: ...
+
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        returns: Any = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> TaskHandle[Any]:
+        """Call a tool, as :meth:`call_tool` does, and return as soon as the server has made a task of the call.
+
+        Whether it does so is the server's decision: if it answers with a result, the handle has that, and no ``id``.
+        ``total_timeout`` and ``progress`` are those of the request, and not of the task; ``timeout`` limits each
+        request about the task too.
+        """
+        call = self._with(_follows_tasks=False).call_tool
+        limits: dict[str, Any] = {"timeout": timeout, "total_timeout": total_timeout, "progress": progress}
+        try:
+            return FinishedTask(await call(name, {**(arguments or {}), **more}, returns=returns, **limits))
+        except TaskStarted as started:
+            return self._task(started.status, name, returns, timeout)
+
+    @overload
+    def task(
+        self, id: str, *, returns: type[T], tool: str | None = None, timeout: float | None = None
+    ) -> TaskHandle[T]: ...
+
+    @overload
+    def task(self, id: str, *, tool: str | None = None, timeout: float | None = None) -> TaskHandle[Any]: ...
+
+    def task(
+        self, id: str, *, returns: Any = None, tool: str | None = None, timeout: float | None = None
+    ) -> TaskHandle[Any]:
+        """The handle of a task that was started earlier, in this process or another one; no request is sent.
+
+        With the name of its ``tool``, its result is checked against the output schema if the tool has been listed.
+        """
+        return TaskHandle(self._connection, id, functools.partial(self._finished, tool, returns), timeout, None)
+
+    def _task(self, status: TaskStatus, tool: str, returns: Any, timeout: float | None) -> TaskHandle[Any]:
+        finish = functools.partial(self._finished, tool, returns)
+        return TaskHandle(self._connection, str(status.id), finish, timeout, status)
+
+    def _finished(self, tool: str | None, returns: Any, members: Mapping[str, Json]) -> Result[Any]:
+        result = result_of(tool or "tools/call", members, returns)
+        if tool is not None:
+            self._known_tools.check(tool, result)
+        return result
 
     @property
     def _headers_of_caller(self) -> Mapping[str, str]:

@@ -10,9 +10,9 @@ import contextlib
 import functools
 import logging
 import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tooltrue.client.answers import Answerer
@@ -22,9 +22,11 @@ from tooltrue.client.notifications import LISTS, NotificationCallbacks, Notifica
 from tooltrue.client.question_limits import ASKING
 from tooltrue.client.relayed import RelayedRequest, input_requested
 from tooltrue.client.remembered_revisions import REVISIONS
+from tooltrue.client.task_status import TaskStarted
 from tooltrue.client.wording import (
     CLIENT_NOT_OPEN,
     FAILURE_WITH_SERVER_STDERR,
+    REASON_TASK_NOT_DECLARED,
     SERVER_QUESTION_NOT_SUPPORTED,
     SUBSCRIPTION_NOT_OFFERED,
     TOO_MANY_INPUT_ROUNDS,
@@ -46,7 +48,7 @@ from tooltrue.errors import (
     UnsupportedVersion,
     fact_of,
 )
-from tooltrue.jsonrpc.deadlines import Deadlines
+from tooltrue.jsonrpc.deadlines import Deadlines, RequestDeadline
 from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, decode, encode_notification, is_array, is_object
 from tooltrue.jsonrpc.peer import Peer, internal_error
 from tooltrue.jsonrpc.wording import REQUEST_TOTAL_TIMEOUT, SERVER_RESPONSE_INVALID
@@ -54,12 +56,14 @@ from tooltrue.observe.setup import tracing
 from tooltrue.observe.tracing import Tracing
 from tooltrue.protocol import versions
 from tooltrue.protocol.input_requests import InputRequest
+from tooltrue.protocol.modern import declares_tasks
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.transport.carrier import TransportLink
 from tooltrue.transport.http_client import HttpStatus
 from tooltrue.transport.sse_client import SseLink
+from tooltrue.wording import Worded
 
-__all__ = ["ClientConnection", "ConnectionSettings"]
+__all__ = ["ClientConnection", "ConnectionSettings", "may_pass"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -75,6 +79,7 @@ _REPEATABLE = frozenset(
     {
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list"),
         *("resources/read", "prompts/get", "completion/complete", "server/discover", "ping"),
+        *("tasks/get", "tasks/update", "tasks/cancel"),
     }
 )
 
@@ -90,11 +95,23 @@ _REFUSALS = (
 )
 
 
+_PASSING_STATUSES = frozenset({408, 425, 429})
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether a request that failed with ``error`` may succeed a while later."""
+    if isinstance(error, HttpStatus):
+        return error.status in _PASSING_STATUSES or error.status >= 500
+    if isinstance(error, RpcError):
+        return not isinstance(error, _REFUSALS)
+    return isinstance(error, ConnectionLost | RequestTimeout)
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
     """``timeout`` limits the wait for each request without a sign of life, ``total`` regardless of such signs.
     ``on_lost`` is called when a channel breaks that this end has not closed. ``older`` makes the link to try if the
-    first one is refused by a server that may be too old for it.
+    first one is refused by a server that may be too old for it. ``extensions`` are declared to stateless servers.
     """
 
     timeout: float
@@ -103,6 +120,7 @@ class ConnectionSettings:
     log_level: str | None = None
     on_lost: Callable[[Exception], None] | None = None
     older: Callable[[], TransportLink] | None = None
+    extensions: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 class Outgoing(Value, frozen=True):
@@ -143,6 +161,7 @@ class ClientConnection:
         self._is_between = False
         self._listening: asyncio.Task[None] | None = None
         self._listens = False
+        self._watches_tasks = True
         self._tracing: Tracing | None = None
         self.era: Era | None = None
         self.facts: ServerFacts | None = None
@@ -194,6 +213,7 @@ class ClientConnection:
             settings.timeout,
             self._answers.capabilities,
             settings.revision,
+            extensions=settings.extensions,
             log_level=settings.log_level,
             remembered=versions.NEWEST_LEGACY if isinstance(self._link, SseLink) else REVISIONS.of(key),
             reopen=functools.partial(self._reopen, self._link) if self._link.shared and key is not None else None,
@@ -243,7 +263,8 @@ class ClientConnection:
         """Return the complete result, after as many rounds of questions as it takes.
 
         Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``, and ``InputRequested`` for a question of a
-        stateless server if the request is ``relayed``. A request that is lost with its session is sent
+        stateless server if the request is ``relayed``, and ``TaskStarted`` for a task in place of the result of a call.
+        A request that is lost with its session is sent
         again in a new one if the server has not processed it, or if it is repeatable.
         """
         era = self.settled()
@@ -266,6 +287,11 @@ class ClientConnection:
                     raise input_requested(result, method)
                 return await self._rounds(era, outgoing, result, since)
             return era.finished(result, method)
+        except TaskStarted:
+            if relayed is None:
+                raise
+            problem = Worded(REASON_TASK_NOT_DECLARED, {})
+            raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=problem) from None
         finally:
             if token is not None:
                 self._router.forget(token)
@@ -292,10 +318,12 @@ class ClientConnection:
         (basic/patterns/mrtr).
         """
         question = input_requested(result, method)
-        responses = None if question.requests is None else await self._input_responses(question.requests, method)
+        responses = None if question.requests is None else await self.input_responses(question.requests, method)
         return RelayedRequest({}, responses, question.state).members
 
-    async def _input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
+    async def input_responses(self, requests: Mapping[str, InputRequest], method: str) -> dict[str, Json]:
+        """Return the answers to the questions of a result of ``method``. Raises ``InvalidAnswer`` for questions that
+        are too many, or that this client does not answer, and ``RpcError`` for a malformed one."""
         with contextlib.ExitStack() as waiting:
             try:
                 waiting.enter_context(self._answers.asking(one.get("method") for one in requests.values()))
@@ -434,6 +462,32 @@ class ClientConnection:
         """Pause timeouts while a question of the server is being answered: the server waits for us."""
         return self._patience.paused()
 
+    @contextlib.asynccontextmanager
+    async def limited(self, seconds: float | None, late: Callable[[], Exception]) -> AsyncGenerator[None]:
+        """Raise ``late()`` if the context takes longer than ``seconds``; :meth:`answering` does not count."""
+        if seconds is None:
+            yield
+            return
+        bound = asyncio.timeout(None)
+        try:
+            async with bound:
+                limit = _Limit(bound, seconds)
+                self._patience.start(limit)
+                try:
+                    yield
+                finally:
+                    self._patience.end(limit)
+        except TimeoutError:
+            if bound.expired():
+                raise late() from None
+            raise
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether a later request may reach the server after a connection was lost. A channel that both ends share is
+        gone for good, and so is a client that was closed."""
+        return not self._link.shared and not self._peer.is_closed
+
     def may_be_asked(self) -> bool:
         """Whether a request of ours is open during which a server may ask questions, by a request of its own."""
         return self.era is not None and not self.era.listens_by_asking and self._peer.is_asking(ASKING)
@@ -471,6 +525,36 @@ class ClientConnection:
             await self._update_subscription()
         else:
             await self.request("resources/unsubscribe", {"uri": uri})
+
+    async def watch_task(self, id: str, changed: Callable[[dict[str, Json]], None]) -> None:
+        """Have ``changed`` called with each notification of a task, until this is cancelled. Returns, without an error,
+        if there are none: polling finds every change."""
+        watching = asyncio.current_task()
+        ids: list[Id] = []
+
+        def sent(request: Id) -> None:
+            ids.append(request)
+            self._router.subscribe(request, acknowledged)
+
+        def acknowledged(honoured: Json) -> None:
+            watched = honoured.get("taskIds") if is_object(honoured) else None
+            self._watches_tasks = is_array(watched)
+            if watching is not None and not _covers(watched, [id]):
+                watching.cancel()
+
+        if not self._watches_tasks or self.facts is None or not declares_tasks(self.facts.capabilities):
+            return
+        self._router.tasks[id] = changed
+        listen = Outgoing("subscriptions/listen", {"notifications": {"taskIds": [id]}}, None, on_sent=sent)
+        try:
+            await self._send(self.settled(), listen)
+        except Exception as error:  # noqa: BLE001 - no caller waits for it; it is logged
+            self._watches_tasks = may_pass(error)
+            _log.info("the server does not tell of the changes of a task: %s", error)
+        finally:
+            self._router.tasks.pop(id, None)
+            for request in ids:
+                self._router.unsubscribe(request)
 
     def _filter(self, facts: ServerFacts) -> dict[str, Json]:
         """Return the filter for ``subscriptions/listen``."""
@@ -585,6 +669,19 @@ class ClientConnection:
         self._listens = False
         listening, self._listening = self._listening, None
         await _end(listening)
+
+
+class _Limit(RequestDeadline):
+    """Ends ``bound`` when its time is over."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self, bound: asyncio.Timeout, seconds: float) -> None:
+        super().__init__(seconds)
+        self._bound = bound
+
+    def late(self, is_total: bool) -> None:
+        self._bound.reschedule(asyncio.get_running_loop().time())
 
 
 async def _end(listening: asyncio.Task[None] | None) -> None:

@@ -12,7 +12,13 @@ from typing import Any, Protocol
 import msgspec
 
 from tooltrue.client.relayed import RelayedRequest
-from tooltrue.client.wording import REASON_RESULT_NO_OBJECT, REASON_RESULT_TYPE_UNKNOWN
+from tooltrue.client.task_status import TaskStarted, created_task
+from tooltrue.client.wording import (
+    REASON_RESULT_NO_OBJECT,
+    REASON_RESULT_TYPE_UNKNOWN,
+    REASON_TASK_METHOD,
+    REASON_TASK_NOT_DECLARED,
+)
 from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import EncodedJson, Id, Json, encode, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
@@ -69,6 +75,11 @@ class Era(Protocol):
         ...
 
     @property
+    def has_tasks(self) -> bool:
+        """Whether a task may answer a call, because the client has declared the extension."""
+        ...
+
+    @property
     def sign_of_life(self) -> str:
         """The method of the smallest request, to check that the server answers."""
         ...
@@ -78,7 +89,8 @@ class Era(Protocol):
         ...
 
     def finished(self, result: Json, method: str) -> dict[str, Json]:
-        """Return a complete result, or raise ``TransportError`` for one that this era does not allow."""
+        """Return a complete result, or raise ``TransportError`` for one that this era does not allow, and
+        ``TaskStarted`` for a task in place of the result of a call."""
         ...
 
 
@@ -97,19 +109,23 @@ class Modern:
     listens_by_asking: bool = True
     mirrors_parameters: bool = True
     sign_of_life: str = "server/discover"
+    has_tasks: bool = field(init=False)
 
     _facts: EncodedJson = field(
         init=False, repr=False, compare=False
     )  # the `_meta` of all requests that ask for no progress
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "has_tasks", modern.declares_tasks(self.capabilities))
         object.__setattr__(self, "_facts", EncodedJson(encode(self._meta(None, self.capabilities))))
 
     def params(
         self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None
     ) -> dict[str, Json]:
         if relayed is not None:
-            return {**params, **relayed.members, "_meta": self._meta(token, relayed.capabilities)}
+            # The other client could not follow a task of this connection.
+            capabilities = modern.without_tasks(relayed.capabilities)
+            return {**params, **relayed.members, "_meta": self._meta(token, capabilities)}
         return {**params, "_meta": self._facts if token is None else self._meta(token, self.capabilities)}
 
     def _meta(self, token: Id | None, capabilities: Mapping[str, Json]) -> dict[str, Json]:
@@ -130,12 +146,16 @@ class Modern:
         members = _object(result, method)
         kind = members.get("resultType", "complete")
         if kind != "complete":
-            raise InvalidAnswer.of(
-                SERVER_RESPONSE_INVALID,
-                method=method,
-                problem=Worded(REASON_RESULT_TYPE_UNKNOWN, {"type": str(kind)[:40]}),
-            )
+            raise self._unfinished(kind, members, method)
         return members
+
+    def _unfinished(self, kind: Json, members: dict[str, Json], method: str) -> Exception:
+        problem = Worded(REASON_RESULT_TYPE_UNKNOWN, {"type": str(kind)[:40]})
+        if kind == "task":
+            if method == "tools/call" and self.has_tasks:
+                return TaskStarted(created_task(members, method))
+            problem = Worded(REASON_TASK_METHOD if self.has_tasks else REASON_TASK_NOT_DECLARED, {})
+        return InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +165,7 @@ class Legacy:
     listens_by_asking: bool = False
     mirrors_parameters: bool = False
     sign_of_life: str = "ping"
+    has_tasks: bool = False
 
     def params(
         self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None

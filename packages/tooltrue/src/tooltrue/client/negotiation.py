@@ -46,18 +46,20 @@ async def negotiate(
     capabilities: Mapping[str, Json] = _NOTHING,
     revision: str | None = None,
     *,
+    extensions: Mapping[str, Json] = _NOTHING,
     log_level: str | None = None,
     remembered: str | None = None,
     reopen: Callable[[], Awaitable[None]] | None = None,
 ) -> tuple[Era, ServerFacts]:
-    """Settle on a revision, for a client with these ``capabilities``. Each revision is tried twice at most, and once
+    """Settle on a revision, for a client with these ``capabilities``, and these ``extensions``, which are declared to
+    stateless servers alone. Each revision is tried twice at most, and once
     more if there was no answer in time.
 
     Raises ``TransportError`` if there is none in common. A given ``revision`` is not negotiated: failure is an
     ``RpcError`` or ``TransportError``. A ``remembered`` one is tried first, as a hint only. ``reopen`` restarts a
     server that ended at an unknown request.
     """
-    modern = _Modern(ask, capabilities, log_level)
+    modern = _Modern(ask, {**capabilities, "extensions": extensions} if extensions else capabilities, log_level)
     handshake = functools.partial(_handshake, ask, notify, capabilities, seconds)
     if revision in versions.MODERN:
         return await modern.settle((revision,), seconds)

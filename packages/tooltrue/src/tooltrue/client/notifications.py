@@ -15,6 +15,7 @@ from tooltrue.protocol.modern import SUBSCRIPTION_ID
 
 __all__ = [
     "LISTS",
+    "CallProgress",
     "Changed",
     "Log",
     "LogMessage",
@@ -87,8 +88,8 @@ class Calls(Protocol):
 
 
 @dataclass(slots=True)
-class _CallProgress:
-    """Follows one call, which may run as several requests. Reports beyond the rate limit are left out."""
+class CallProgress:
+    """Follows one call, which may run as several requests, or as a task. Reports beyond the rate limit are left out."""
 
     on_progress: Progress
     ids: list[Id] = field(default_factory=list[Id])
@@ -131,23 +132,25 @@ class NotificationRouter:
         self._calls = calls
         self._answers = answers
         self._callbacks = callbacks
-        self._progress: dict[Id, _CallProgress] = {}
+        self._progress: dict[Id, CallProgress] = {}
         self._tokens = 0
         self._subscriptions: dict[Id, Callable[[Json], None]] = {}
         self._acknowledgements: set[Id] = set()
         self.updated: dict[str, Updated] = {}
+        self.tasks: dict[str, Callable[[dict[str, Json]], None]] = {}
         self._notes: Mapping[str, Callable[[dict[str, Json]], None]] = {
             "notifications/progress": self._progressed,
             "notifications/cancelled": self._cancelled,
             "notifications/message": self._logged,
             "notifications/subscriptions/acknowledged": self._acknowledged,
             "notifications/resources/updated": self._resource_updated,
+            "notifications/tasks": self._task_changed,
         }
 
     def expect(self, progress: Progress) -> Id:
         """Return the progress token of a call."""
         self._tokens += 1
-        self._progress[self._tokens] = _CallProgress(progress)
+        self._progress[self._tokens] = CallProgress(progress)
         return self._tokens
 
     def runs_as(self, token: Id, id: Id) -> None:
@@ -233,6 +236,11 @@ class NotificationRouter:
             for followed, updated in tuple(self.updated.items()):
                 if uri == followed or uri.startswith(followed.rstrip("/") + "/"):
                     updated(uri)
+
+    def _task_changed(self, params: dict[str, Json]) -> None:
+        id = params.get("taskId")
+        if isinstance(id, str) and id in self.tasks and self._is_ours(params):
+            self.tasks[id](params)
 
 
 def _subscription(params: Mapping[str, Json]) -> Any:

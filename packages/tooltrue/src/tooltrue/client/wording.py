@@ -91,6 +91,53 @@ SERVER_QUESTION_TOO_LONG: Final = message(
     "问题过长：共 {size} 个字符，最多显示 {limit} 个。设置项为 questions=…。",
 )
 
+# tasks
+TASK_CANCELLED: Final = message(
+    "TT5310",
+    "The task {id} was cancelled before its end. It may have taken effect in part.",
+    "任务 {id} 在结束之前被取消。其部分作用可能已经发生。",
+)
+TASK_EXPIRED: Final = message(
+    "TT5311",
+    "The task {id} has come to no end within {seconds:g} s, after which its server may forget it.",
+    "任务 {id} 在 {seconds:g} 秒内没有结束，此后服务器可能不再保留它。",
+)
+TASK_TIMEOUT: Final = message(
+    "TT5312",
+    "The task {id} has come to no end within {seconds:g} s in all.",
+    "任务 {id} 在总共 {seconds:g} 秒内没有结束。",
+)
+TASK_CONNECTION_LOST: Final = message(
+    "TT5313",
+    "The task {id} cannot be followed: {problem}. It may go on at its server; client.task({id!r}) follows it again.",
+    "无法继续跟踪任务 {id}：{problem}。它可能仍在服务器上运行；可用 client.task({id!r}) 再次跟踪。",
+)
+TASKS_NOT_SPOKEN: Final = message(
+    "TT5314",
+    "There are no tasks on this connection: it needs a stateless server, and tasks=True in the client.",
+    "此连接不支持任务：需要无状态服务器，且客户端设置了 tasks=True。",
+)
+REASON_TASK_METHOD: Final = message(
+    "TT5320",
+    "a task may answer tools/call alone",
+    "只有 tools/call 可以用任务应答",
+)
+REASON_TASK_NOT_DECLARED: Final = message(
+    "TT5321",
+    "it is a task, and the request did not declare the extension for tasks",
+    "应答是任务，而请求没有声明任务扩展",
+)
+REASON_TASK_OF_OTHER_ID: Final = message(
+    "TT5322",
+    "taskId is that of another task",
+    "taskId 属于另一个任务",
+)
+REASON_TASK_TIME: Final = message(
+    "TT5323",
+    "{member} is not a time of ISO 8601",
+    "{member} 不是 ISO 8601 时间",
+)
+
 # authorization of a client
 AUTH_FOR_HTTP_ONLY: Final = message(
     "TT5100",

@@ -42,7 +42,7 @@ from tooltrue.policy.wording import (
     APPROVAL_QUESTIONS_RATE_LIMITED,
     ARGUMENTS_TOO_LONG_FOR_APPROVAL,
 )
-from tooltrue.protocol.types import InputRequiredResult, TextContent, ToolOutcome, Value, replaced
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, Value, replaced
 from tooltrue.state.facts import Facts
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
@@ -185,7 +185,7 @@ class _ApplyEdits(Wrapper, frozen=True):
         raise ToolError.of(TOO_MANY_ARGUMENT_EDITS, tool=call.name)
 
     def _with_notice(self, outcome: ToolOutcome, call: ToolCall) -> ToolOutcome:
-        if isinstance(outcome, InputRequiredResult):
+        if not isinstance(outcome, CallToolResult):
             return outcome
         notice = sentence(
             ARGUMENTS_EDITED_BY_USER, self.language, {"tool": call.name, "arguments": _json(call.arguments)}

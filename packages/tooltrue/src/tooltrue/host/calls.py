@@ -26,6 +26,7 @@ from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, 
 from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
+from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 from tooltrue.wording import REASON_NO_OBJECT, Worded
 
 __all__ = ["EndedCall", "Hooks", "ResolvedCall", "ToolCaller"]
@@ -143,8 +144,10 @@ class ToolCaller:
             trail.claimed = False  # each round is the same operation
             context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[])
             outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
-            if not isinstance(outcome, InputRequiredResult):
+            if isinstance(outcome, CallToolResult):
                 return outcome
+            if not isinstance(outcome, InputRequiredResult):
+                raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
             rounds = Rounds(remembered(outcome, rounds), await self._input_responses(step, outcome))
 
     async def _input_responses(self, step: ResolvedCall, outcome: InputRequiredResult) -> dict[str, Json]:

@@ -51,7 +51,7 @@ from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.protocol import types as wire
-from tooltrue.protocol.types import InputRequiredResult, PromptResult, ReadResourceResult, Value, replaced
+from tooltrue.protocol.types import CallToolResult, PromptResult, ReadResourceResult, Value, replaced
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.state.log import Log
 from tooltrue.state.on_demand import OnDemand
@@ -573,7 +573,7 @@ class Host:
         channel = SILENT if progress is None else _ProgressChannel(progress)
         context = self.context(channel, task=task or self._task_of_none())
         outcome = await self.provider.call_tool(ToolCall(name, {**(arguments or {}), **more}, context))
-        if isinstance(outcome, InputRequiredResult):
+        if not isinstance(outcome, CallToolResult):
             raise ToolError.of(USER_QUESTION_IMPOSSIBLE)
         return Result.of(outcome)
 

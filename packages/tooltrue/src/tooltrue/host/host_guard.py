@@ -105,11 +105,11 @@ def hosted(
     recorder, approvals = recorder or Recorder(guard.audit), approvals or Approvals(facts)
     decide = decision(_with_defaults(guard), guard.decide, guard.local_scopes)
     common = Task(Budget(None, None, None), hosting.clock)
-    parts = HostParts(guard, facts, recorder, approvals, decide, hosting, common, front)
+    parts = HostParts(guard, facts, recorder, approvals, decide, hosting=hosting, common=common, prompter=front)
     return build(provider, parts, STAGES, guard.layers)
 
 
-class HostParts(Parts, frozen=True):
+class HostParts(Parts, frozen=True, kw_only=True):
     """The objects that the layers of a host share: also ``common``, the task of all calls without a task, and
     ``prompter``, which puts questions to a person."""
 

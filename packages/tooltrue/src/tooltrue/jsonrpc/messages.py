@@ -59,6 +59,7 @@ __all__ = [
     "encode_lines",
     "encode_notification",
     "encode_request",
+    "error_members",
     "is_array",
     "is_finite",
     "is_id",
@@ -385,7 +386,13 @@ def encode_failure(id: Id | None, error: RpcError, language: str = "en") -> byte
     body: dict[str, Json] = {"jsonrpc": "2.0"}
     if id is not None:
         body["id"] = id
-    body["error"] = {"code": error.number, "message": error.say(language)}
-    if error.data is not None:
-        body["error"]["data"] = error.data
+    body["error"] = error_members(error, language)
     return encode(body)
+
+
+def error_members(error: RpcError, language: str) -> dict[str, Json]:
+    """The error object of JSON-RPC."""
+    members: dict[str, Json] = {"code": error.number, "message": error.say(language)}
+    if error.data is not None:
+        members["data"] = error.data
+    return members

@@ -471,6 +471,11 @@ class Peer:
         """Whether a request of the other end for this method is waiting or running."""
         return any(call.method == method for call in self._running.values())
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether this end has closed the connection, or lost it."""
+        return self._closed
+
     def is_asking(self, methods: Collection[str]) -> bool:
         """Whether a request of this end for one of these methods is pending."""
         return any(waiting.method in methods for waiting in self._waiting.values())

@@ -28,16 +28,18 @@ __all__ = ["Guard", "Limits"]
 class Limits(Value, frozen=True):
     """The limits of one call, unless its tool has its own: ``seconds`` to answer, ``max_bytes`` of result,
     ``max_argument_bytes``. An ``async`` function that blocks the event loop for ``blocked_seconds`` is reported in the
-    log. ``lifespan_seconds`` limit how long the end of a server waits for its lifespan."""
+    log. ``lifespan_seconds`` limit how long the end of a server waits for its lifespan. A round of a task has
+    ``task_seconds``: from its begin, or from the answer to its question, to its next question or its end."""
 
     seconds: float = 30.0
     max_bytes: int = 2_097_152
     max_argument_bytes: int = 4_194_304
     blocked_seconds: float = 0.5
     lifespan_seconds: float = 1.0
+    task_seconds: float = 3_600.0
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "max_bytes", "max_argument_bytes", "blocked_seconds", "lifespan_seconds"):
+        for name in self.__struct_fields__:
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ConfigurationError.of(

@@ -27,6 +27,7 @@ from tooltrue.policy.layers.renames import renames
 from tooltrue.policy.layers.repair import repair
 from tooltrue.policy.layers.sanitize import sanitize_output
 from tooltrue.policy.layers.stored_results import BUDGET, store_results, stored_results
+from tooltrue.policy.layers.tasks import tasks
 from tooltrue.policy.layers.validate import validate
 from tooltrue.policy.plan import planned
 from tooltrue.policy.rules.decision import decision
@@ -35,8 +36,9 @@ from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Facts, MemoryFacts
 from tooltrue.tools.toolset import Provider
 
-if TYPE_CHECKING:  # few servers have layers of their own
+if TYPE_CHECKING:  # few servers have layers of their own, or run tasks
     from tooltrue.policy.placing import AuthorLayer, LayerForm, Placed
+    from tooltrue.tasks.service import TaskService
 
 __all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
@@ -51,6 +53,7 @@ class Parts(Value, frozen=True):
     recorder: Recorder
     approvals: Approvals
     decide: Decide
+    task_service: TaskService | None = None
 
 
 def _on(guard: Guard) -> str:
@@ -288,10 +291,18 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "confirm",
     ),
     _stage(
+        "tasks",
+        "begins a task for tools that declare it, where the client supports tasks, and answers requests about tasks",
+        "on: tools with task=…, for clients that support tasks",
+        lambda parts: tasks(parts.task_service),
+        "a task begins with a call that was allowed, approved and recorded",
+        "tasks.md",
+    ),
+    _stage(
         "timeout",
         "limits a call to 30 s; `async` tools are cancelled, threads cannot be, and the result says so",
         lambda guard: f"on: {guard.limits.seconds:g} s per call",
-        lambda parts: timeout(parts.guard.limits.seconds),
+        lambda parts: timeout(parts.guard.limits.seconds, parts.guard.limits.task_seconds),
         "counts the time of the tool alone",
         "limits.md",
         "limits",
@@ -359,15 +370,16 @@ def standard(
     recorder: Recorder | None = None,
     *,
     approvals: Approvals | None = None,
+    task_service: TaskService | None = None,
 ) -> Provider:
     """Wrap ``provider`` in all layers that the specification demands of servers, outermost first. ``facts`` is the
     store that the workers of a server share, so that limits hold for all of them together; without it they hold for
     this one. ``recorder`` writes the audit log; without it, into memory. ``approvals`` holds the tickets; without it,
-    ``facts`` does."""
+    ``facts`` does. ``task_service`` begins and runs tasks; without it, calls become none."""
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.local_scopes)
-    return build(provider, Parts(guard, facts, recorder, approvals, decide), STAGES, guard.layers)
+    return build(provider, Parts(guard, facts, recorder, approvals, decide, task_service), STAGES, guard.layers)
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:

@@ -38,6 +38,7 @@ from tooltrue.protocol.types import (
     InputRequiredResult,
     PromptOutcome,
     ReadOutcome,
+    TaskCreated,
     ToolOutcome,
     Value,
     replaced,
@@ -99,6 +100,7 @@ GUARANTEES: Mapping[str, str] = {
     "concurrency": "the call has its slots",
     "write_ahead_audit": "a destructive call has been recorded as one that runs",
     "consume_grant": "the grant of a person has been consumed",
+    "tasks": "runs for each round of a task, and not for the call that becomes one",
     "timeout": "the time of the layer is limited, and the call is cancelled at its end",
     "store_results": "what it keeps by `context.keep` is stored",
     "sanitize_output": "what it returns or raises is checked, cleaned, masked and limited like the output of a tool",
@@ -267,7 +269,7 @@ class _Bounded(Wrapper, frozen=True):
 
 
 _ASKING = ("read_resource", "get_prompt")
-_OUTCOMES = (CallToolResult, InputRequiredResult)
+_OUTCOMES = (CallToolResult, InputRequiredResult, TaskCreated)
 
 
 async def _asked(

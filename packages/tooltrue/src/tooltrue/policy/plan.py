@@ -33,7 +33,7 @@ from time import perf_counter
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from tooltrue.errors import InvalidParams, UnknownTool
-from tooltrue.protocol.types import CallToolResult, InputRequiredResult, ToolOutcome, Value, field
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value, field
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool, ToolCall
@@ -125,8 +125,8 @@ async def around_step(step: Step, call: ToolCall, proceed: Callable[[ToolCall], 
     return left if isinstance(left, _OUTCOMES) else await left
 
 
-_OUTCOMES = (CallToolResult, InputRequiredResult)
-_LEFT = (CallToolResult, InputRequiredResult, BaseException)
+_OUTCOMES = (CallToolResult, InputRequiredResult, TaskCreated)
+_LEFT = (*_OUTCOMES, BaseException)
 
 
 class CallPlan:

@@ -34,6 +34,7 @@ from tooltrue.wording import Worded
 __all__ = [
     "METHOD_HEADER",
     "NAMED",
+    "NAMED_OF_TASKS",
     "NAME_HEADER",
     "PARAM_PREFIX",
     "VERSION_HEADER",
@@ -42,6 +43,7 @@ __all__ = [
     "check_mirrored",
     "check_params",
     "check_present",
+    "check_task",
     "decode_value",
     "encode_value",
     "find_mirrors",
@@ -57,6 +59,9 @@ PARAM_PREFIX = "mcp-param-"
 
 # method → the parameter mirrored in Mcp-Name
 NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+# The same for the tasks extension. A server without tasks does not know these methods, and checks no header of theirs.
+NAMED_OF_TASKS: Mapping[str, str] = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 
 Mirrors = tuple[tuple[str, tuple[str, ...], str], ...]
 """For each annotated property: header suffix, path in the arguments, JSON type."""
@@ -108,6 +113,13 @@ def check_mirrored(headers: Mapping[str, str], method: str, params: Mapping[str,
             _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), name)
 
 
+def check_task(headers: Mapping[str, str], task: str) -> None:
+    """Raise ``HeaderMismatch`` unless the name header is there, and names this task."""
+    if NAME_HEADER not in headers:
+        raise HeaderMismatch.of(MISSING_HEADER, header=_spelt(NAME_HEADER))
+    _same(NAME_HEADER, decode_value(_spelt(NAME_HEADER), headers[NAME_HEADER]), task)
+
+
 def check_call(headers: Mapping[str, str], name: str, version: str) -> None:
     """Do as :func:`check_present` and :func:`check_mirrored` for a ``tools/call`` of a known version; quick if
     all values are plainly equal."""
@@ -142,7 +154,8 @@ def _spelt(header: str) -> str:
 def request_headers(method: str, params: Mapping[str, Json], version: str) -> dict[str, str]:
     """The headers of a client's stateless request, except the parameter headers."""
     headers = {VERSION_HEADER: version, METHOD_HEADER: method}
-    if method in NAMED and isinstance(name := params.get(NAMED[method]), str):
+    parameter = NAMED.get(method) or NAMED_OF_TASKS.get(method)
+    if parameter is not None and isinstance(name := params.get(parameter), str):
         headers[NAME_HEADER] = encode_value(name)
     return headers
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tooltrue.errors import InvalidParams, RpcError
+from tooltrue.errors import InvalidParams, MissingCapability, RpcError
 from tooltrue.jsonrpc.messages import Id, Json, decode, encode, is_id, is_object
 from tooltrue.protocol import versions
 from tooltrue.protocol.content_encoding import content_pieces
@@ -22,6 +22,7 @@ from tooltrue.protocol.types import (
     InputRequiredResult,
     PromptOutcome,
     ReadOutcome,
+    TaskCreated,
     ToolOutcome,
 )
 from tooltrue.protocol.wording import (
@@ -33,6 +34,7 @@ from tooltrue.protocol.wording import (
     REASON_META_NO_OBJECT,
     REASON_PROGRESS_TOKEN_INVALID,
     REQUEST_META_MISSING,
+    TASKS_NOT_DECLARED,
     UNKNOWN_LOG_LEVEL,
 )
 from tooltrue.wording import Worded
@@ -46,6 +48,7 @@ __all__ = [
     "OPEN_ENDED",
     "SERVER_INFO",
     "SUBSCRIPTION_ID",
+    "TASKS",
     "VERSION",
     "CallParams",
     "CompleteParams",
@@ -59,12 +62,16 @@ __all__ = [
     "RequestFacts",
     "Results",
     "RoundParams",
+    "TaskParams",
     "TemplateRef",
     "carries_version",
     "convert",
+    "declares_tasks",
     "read_facts",
     "request_meta",
+    "require_tasks",
     "stamp",
+    "without_tasks",
 ]
 
 _PREFIX = "io.modelcontextprotocol/"
@@ -74,6 +81,7 @@ CLIENT_INFO = _PREFIX + "clientInfo"
 LOG_LEVEL = _PREFIX + "logLevel"
 SERVER_INFO = _PREFIX + "serverInfo"
 SUBSCRIPTION_ID = _PREFIX + "subscriptionId"
+TASKS = _PREFIX + "tasks"  # the extension, by which it is declared in `capabilities.extensions`
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -94,6 +102,13 @@ class RoundParams(msgspec.Struct, frozen=True, kw_only=True):
 class CallParams(RoundParams, frozen=True):
     name: str
     arguments: dict[str, Any] = {}
+
+
+class TaskParams(msgspec.Struct, frozen=True):
+    """The parameters of ``tasks/get``, ``tasks/update`` and ``tasks/cancel``; the second has responses."""
+
+    taskId: str
+    inputResponses: dict[str, Any] = {}
 
 
 class ReadParams(RoundParams, frozen=True):
@@ -133,6 +148,7 @@ class ListenFilter(msgspec.Struct, frozen=True):
     promptsListChanged: bool = False
     resourcesListChanged: bool = False
     resourceSubscriptions: list[str] = []
+    taskIds: list[str] = []
 
 
 class ListenParams(msgspec.Struct, frozen=True):
@@ -151,6 +167,9 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "prompts/get": (GetPromptParams, "prompts"),
     "completion/complete": (CompleteParams, "completions"),
     "subscriptions/listen": (ListenParams, None),
+    "tasks/get": (TaskParams, "tasks"),
+    "tasks/update": (TaskParams, "tasks"),
+    "tasks/cancel": (TaskParams, "tasks"),
 }
 
 
@@ -277,6 +296,7 @@ def _in_json_words(problem: str) -> str:
     return re.sub(r"\b(str|dict|int|bool|float)\b|`", lambda match: _JSON_WORDS[match[0]], problem)
 
 
+_OF_TASK = ("taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs")
 _BEFORE_CONTENT = b'{"resultType":"complete","content":'
 
 
@@ -290,7 +310,7 @@ class Results:
     def outcome(self, outcome: ToolOutcome) -> bytes:
         if type(outcome) is CallToolResult:
             return self.call(outcome)
-        return self._question(outcome)
+        return self._question(outcome) if type(outcome) is InputRequiredResult else self._task(outcome)
 
     def call(self, result: CallToolResult) -> bytes:
         pieces = content_pieces(result.content)
@@ -309,6 +329,13 @@ class Results:
         if question.requestState is not None:
             body["requestState"] = question.requestState
         return encode(body)[:-1] + self._close(question.meta)
+
+    def _task(self, task: TaskCreated) -> bytes:
+        body: dict[str, Json] = {"resultType": "task"}
+        body |= {name: getattr(task, name) for name in _OF_TASK}
+        if task.statusMessage is not None:
+            body["statusMessage"] = task.statusMessage
+        return encode(body)[:-1] + self._close(task.meta)
 
     def _close(self, meta: Mapping[str, Json] | None) -> bytes:
         return self._tail if not meta else b',"_meta":%b}' % encode({**meta, **self._meta})
@@ -350,6 +377,28 @@ class Results:
 def stamp(params: Mapping[str, Json], subscription: Id) -> dict[str, Json]:
     """Add the subscription id to the params of a notification."""
     return {**params, "_meta": {SUBSCRIPTION_ID: subscription}}
+
+
+def declares_tasks(capabilities: Mapping[str, Json]) -> bool:
+    """Whether a client with these ``capabilities`` takes a task for the answer to a call (extension tasks)."""
+    extensions = capabilities.get("extensions")
+    return is_object(extensions) and is_object(extensions.get(TASKS))
+
+
+def require_tasks(capabilities: Mapping[str, Json], subject: str) -> None:
+    """Raise ``MissingCapability`` (-32021) unless these capabilities of a request declare the extension for tasks."""
+    if not declares_tasks(capabilities):
+        error = MissingCapability.of(TASKS_NOT_DECLARED, subject=subject, extension=TASKS)
+        error.data = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        raise error
+
+
+def without_tasks(capabilities: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return ``capabilities`` without the extension for tasks."""
+    extensions = capabilities.get("extensions")
+    if not is_object(extensions) or TASKS not in extensions:
+        return capabilities
+    return {**capabilities, "extensions": {name: extensions[name] for name in extensions if name != TASKS}}
 
 
 def request_meta(version: str, client: Implementation, capabilities: Mapping[str, Json]) -> dict[str, Json]:

@@ -258,8 +258,25 @@ class InputRequiredResult(msgspec.Struct, frozen=True):
     memory: object = None
 
 
-ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult
-"""The outcome of a call: its result, or questions that have to be answered first."""
+@final
+class TaskCreated(msgspec.Struct, frozen=True):
+    """A call that goes on as a task (io.modelcontextprotocol/tasks): its client asks for the result later.
+
+    The times are ISO 8601. ``ttlMs`` counts from the creation; ``None``: without end.
+    """
+
+    taskId: str
+    status: str
+    createdAt: str
+    lastUpdatedAt: str
+    ttlMs: int | None
+    pollIntervalMs: int
+    statusMessage: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+ToolOutcome: TypeAlias = CallToolResult | InputRequiredResult | TaskCreated
+"""The outcome of a call: its result, questions that have to be answered first, or a task that it has become."""
 
 
 class ResourceDefinition(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -453,3 +453,8 @@ REASON_ANSWER_ROOTS: Final = message(
     '"roots" is not a list of objects with a "uri"',
     '"roots" 不是由带 "uri" 的对象组成的列表',
 )
+TASKS_NOT_DECLARED: Final = message(
+    "TT5601",
+    "{subject} needs the extension {extension}, which the capabilities of this request do not declare.",
+    "{subject} 需要扩展 {extension}，但本次请求的 capabilities 没有声明它。",
+)

@@ -12,9 +12,9 @@ import hashlib
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, TypeVar
 
-from tooltrue.errors import InvalidParams, InvalidRequest, MethodNotFound, RpcError, ToolError
+from tooltrue.errors import InvalidParams, InvalidRequest, InvalidResult, MethodNotFound, RpcError, ToolError
 from tooltrue.jsonrpc.messages import Id, Json, RpcRequest, decode, encode, is_id, is_object
-from tooltrue.jsonrpc.peer import Dialogue
+from tooltrue.jsonrpc.peer import Dialogue, internal_error
 from tooltrue.jsonrpc.wording import MESSAGE_NOT_JSONRPC
 from tooltrue.protocol import legacy, versions
 from tooltrue.protocol.modern import (
@@ -26,7 +26,7 @@ from tooltrue.protocol.modern import (
     ReadParams,
     convert,
 )
-from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, ToolOutcome, Value
+from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, TaskCreated, ToolOutcome, Value
 from tooltrue.protocol.wording import UNKNOWN_LOG_LEVEL
 from tooltrue.server.request_state import for_callers, run_with_questions
 from tooltrue.server.sealed_tokens import BadSeal
@@ -182,6 +182,8 @@ class LegacyHandler:
             outcome = await self._run_rounds(run, params.name, request)
         except ToolError as error:
             outcome = failed(error.say(self._served.language))
+        if isinstance(outcome, TaskCreated):  # not without the extension, which sessions do not have
+            raise internal_error(InvalidResult("a session has no tasks"))
         return request.projection.call(outcome, request.tool and request.tool.definition.outputSchema)
 
     async def _read_resource(self, params: ReadParams, request: _LegacyRequest) -> bytes:

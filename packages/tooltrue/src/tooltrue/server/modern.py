@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
-from tooltrue.jsonrpc.messages import RpcRequest
+from tooltrue.jsonrpc.messages import Json, RpcRequest
 from tooltrue.jsonrpc.peer import NotificationChannel
 from tooltrue.jsonrpc.tool_calls import PlainCall
 from tooltrue.protocol import headers, modern, versions
@@ -36,6 +36,7 @@ from tooltrue.tools.vocabulary import (
     RequestContext,
     ResourceFollow,
     ResourceRead,
+    TaskRequest,
     Tool,
     ToolCall,
 )
@@ -61,6 +62,9 @@ class ModernHandler:
             "prompts/get": self._get_prompt,
             "completion/complete": self._complete,
             "subscriptions/listen": self._listen,
+            "tasks/get": functools.partial(self._task, "get"),
+            "tasks/update": functools.partial(self._task, "update"),
+            "tasks/cancel": functools.partial(self._task, "cancel"),
         }
 
     async def answer(
@@ -90,13 +94,17 @@ class ModernHandler:
         served = self._served
         members: dict[str, Any] = {
             "supportedVersions": versions.ALL,
-            "capabilities": served.capabilities(),
+            "capabilities": self._capabilities(),
             "ttlMs": served.list_ttl_ms,
             "cacheScope": "public",
         }
         if instructions := served.instructions():
             members["instructions"] = instructions
         return self._results.members(members)
+
+    def _capabilities(self) -> dict[str, Json]:
+        capabilities = self._served.capabilities()
+        return {**capabilities, "extensions": {modern.TASKS: {}}} if "tasks" in self._served.offers() else capabilities
 
     async def _list(self, listing: Listing, params: modern.ListParams, request: _ModernRequest) -> bytes:
         items = await listing.items(self._served.provider, request.context())
@@ -179,6 +187,16 @@ class ModernHandler:
         except ToolError as error:
             return failed(error.say(self._served.language))
 
+    async def _task(self, verb: Literal["get", "update", "cancel"], params: Any, request: _ModernRequest) -> bytes:
+        """Answer a request about a task, which passes the layers as a read does."""
+        if request.carrier.headers is not None:
+            headers.check_task(request.carrier.headers, params.taskId)
+        modern.require_tasks(request.facts.capabilities, request.message.method)
+        reply: dict[str, Any] = {}
+        task_request = TaskRequest(params.taskId, request.context(), verb, params.inputResponses, reply)
+        await self._served.provider.read_resource(task_request)
+        return self._results.members(reply)
+
     async def _read_resource(self, params: modern.ReadParams, request: _ModernRequest) -> bytes:
         check_uri(params.uri)
         round = await self._round(params, params.uri, {}, request)
@@ -229,15 +247,17 @@ class ModernHandler:
             exchange.notify(method, modern.stamp(params, id))
 
         kinds = self._kinds(params.notifications)
+        tasks = await self._tasks(params.notifications.taskIds, request)
         uris = await self._readable(params.notifications.resourceSubscriptions, request.context())
         # A subscription outlives the credentials of its request, of which its caller may have newer ones by then.
         carried = request.carrier.headers
         if carried is not None:
             carried = {name: value for name, value in carried.items() if name not in CREDENTIAL_HEADERS}
         context = replaced(request.context(), carried=carried)
-        subscription = ChangeSubscription(served.hub, served.provider, context, kinds, Followed(uris))
+        subscription = ChangeSubscription(served.hub, served.provider, context, kinds, Followed(uris), tasks)
         subscription.listen()
-        notify("notifications/subscriptions/acknowledged", {"notifications": _honoured(kinds, uris)})
+        honoured = _honoured(kinds, uris, list(tasks.values()))
+        notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
         await subscription.deliver(notify)
         if request.carrier.kind != "http":  # there, the end of the stream is the signal
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
@@ -247,6 +267,20 @@ class ModernHandler:
         flags = (listen_filter.toolsListChanged, listen_filter.promptsListChanged, listen_filter.resourcesListChanged)
         offers = self._served.offers()
         return tuple(kind for kind, is_asked in zip(KINDS, flags, strict=True) if is_asked and kind in offers)
+
+    async def _tasks(self, ids: list[str], request: _ModernRequest) -> dict[str, str]:
+        """Return those of ``ids`` that are tasks of this caller, by their ids here."""
+        if not ids:
+            return {}
+        modern.require_tasks(request.facts.capabilities, request.message.method)
+        tasks, service = dict[str, str](), self._served.tasks
+        if service is None or service.engine is None:
+            return {}
+        for id in dict.fromkeys(ids[:MAX_FOLLOWED]):
+            with contextlib.suppress(InvalidParams):
+                await self._served.provider.read_resource(TaskRequest(id, request.context(), "get", {}, {}))
+                tasks[service.id_of(id, request.principal)] = id
+        return tasks
 
     async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
         """Return those of ``uris`` that this caller may read: hidden resources send no notifications."""
@@ -258,9 +292,13 @@ class ModernHandler:
         return readable
 
 
-def _honoured(kinds: tuple[Kind, ...], uris: list[str]) -> dict[str, Any]:
-    lists: dict[str, Any] = {f"{kind}ListChanged": True for kind in kinds}
-    return {**lists, "resourceSubscriptions": uris} if uris else lists
+def _honoured(kinds: tuple[Kind, ...], uris: list[str], tasks: list[str]) -> dict[str, Any]:
+    honoured: dict[str, Any] = {f"{kind}ListChanged": True for kind in kinds}
+    if uris:
+        honoured["resourceSubscriptions"] = uris
+    if tasks:
+        honoured["taskIds"] = tasks
+    return honoured
 
 
 _SCOPE = "private"  # results may differ by the caller's authorization

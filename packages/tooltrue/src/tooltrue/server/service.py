@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tooltrue.errors import InvalidParams, TooltrueError, UnsupportedVersion
 from tooltrue.jsonrpc.messages import Id, Json, encode
@@ -28,6 +28,9 @@ from tooltrue.state.facts import Facts
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import CompletionGet, Principal, RequestContext
+
+if TYPE_CHECKING:  # few servers run tasks
+    from tooltrue.tasks.service import TaskService
 
 __all__ = [
     "LISTINGS",
@@ -53,7 +56,7 @@ class ServedProvider(Value, frozen=True):
     """A guarded provider and the settings to serve it. ``read_ttl_ms`` is 0 by default: a resource may change at any
     time, so clients do not cache it.
 
-    ``question_seconds``: the time a person has for an answer.
+    ``question_seconds``: the time a person has for an answer. ``tasks`` runs the calls that become tasks.
     """
 
     info: Implementation
@@ -68,10 +71,12 @@ class ServedProvider(Value, frozen=True):
     question_seconds: float = 900.0
     language: str = "en"
     hub: Hub = field(default_factory=Hub)
+    tasks: TaskService | None = None
 
     def offers(self) -> frozenset[str]:
         """The capabilities that are advertised, by name."""
-        return self.provider.offers() | _ALWAYS
+        offers = self.provider.offers() | _ALWAYS
+        return offers | {"tasks"} if self.tasks is not None and self.tasks.engine is not None else offers
 
     def capabilities(self) -> dict[str, Json]:
         """Exactly the capabilities that are served (server/discover: capabilities are truthful)."""

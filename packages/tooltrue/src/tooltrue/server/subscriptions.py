@@ -6,19 +6,20 @@ Changes within one turn of the loop are delivered together. They may come from a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol, TypeAlias
 
-from tooltrue.errors import InvalidParams, RpcError, StateError
+from tooltrue.errors import InvalidParams, RpcError, StateError, ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.server.wording import TOO_MANY_SUBSCRIPTIONS
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead
+from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead, TaskRequest
 
 __all__ = ["KINDS", "ChangeSubscription", "Followed", "Follows", "Hub", "Relay", "SharedFollowed"]
 
@@ -146,17 +147,25 @@ class SharedFollowed:
 class ChangeSubscription:
     """Notifications for one subscriber: a list that has changed for it, a resource that it follows and may read.
 
-    ``kinds`` are the lists that it follows. A caller of ``listen`` must call ``deliver`` or ``end``.
+    ``kinds`` are the lists that it follows, and ``tasks`` the ids of tasks that its client has, by their ids here. A
+    caller of ``listen`` must call ``deliver`` or ``end``.
     """
 
     def __init__(
-        self, hub: Hub, provider: Provider, context: RequestContext, kinds: Collection[Kind], follows: Follows
+        self,
+        hub: Hub,
+        provider: Provider,
+        context: RequestContext,
+        kinds: Collection[Kind],
+        follows: Follows,
+        tasks: Mapping[str, str] | None = None,
     ) -> None:
         self._hub = hub
         self._provider = provider
         self._context = context
         self._kinds = kinds
         self._follows = follows
+        self._tasks = tasks or {}
         self._changes: set[ProviderChange] = set()
         self._something = asyncio.Event()
         self._lists: dict[Kind, object] = {}
@@ -179,7 +188,9 @@ class ChangeSubscription:
                 self._something.clear()
                 changes, self._changes = self._changes, set()
                 for change in sorted(changes, key=lambda change: (change.kind, change.uri, change.caller)):
-                    if await self._is_new(change):
+                    if change.kind == "task":
+                        await self._notify_of_task(change.uri, notify)
+                    elif await self._is_new(change):
                         notify(*_notification_of(change))
         finally:
             self.end()
@@ -202,6 +213,14 @@ class ChangeSubscription:
         is_new = change.kind not in self._lists or items != self._lists[change.kind]
         self._lists[change.kind] = items
         return is_new
+
+    async def _notify_of_task(self, task: str, notify: Notify) -> None:
+        if (id := self._tasks.get(task)) is None:
+            return
+        request = TaskRequest(id, self._context, "get", {}, {})
+        with contextlib.suppress(RpcError, ToolError):  # expired, or forbidden by now
+            await self._provider.read_resource(request)
+            notify("notifications/tasks", request.reply)
 
     async def _may_read(self, uri: str) -> bool:
         try:

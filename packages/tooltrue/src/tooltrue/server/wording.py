@@ -652,3 +652,13 @@ LABEL_PATH_SEGMENT: Final = message(
     "made of letters, digits and ._~-",
     "由字母、数字和 ._~- 组成",
 )
+TASK_STORE_NEEDS_KEYS: Final = message(
+    "TT5631",
+    "Tasks in {store} need keys that all its servers share: give them to the server, or in a file to --keys.",
+    "存储在 {store} 中的任务需要所有服务器共享的密钥：请传给服务器，或用 --keys 指定密钥文件。",
+)
+TASK_STORE_NOT_WRITABLE: Final = message(
+    "TT5632",
+    "The keys of tasks cannot be stored in {path}: {problem}.",
+    "无法把任务密钥存储到 {path}：{problem}。",
+)

@@ -144,6 +144,12 @@ class LocalToolset(NoLibrary):
             if (other := name if self.has(name) else self._now.get(name)) is not None:
                 raise DefinitionError.of(ALIAS_ALREADY_TAKEN, tool=tool.name, name=name, other=other)
 
+    @property
+    def has_tasks(self) -> bool:
+        """Whether calls of a tool become tasks."""
+        with self._lock:
+            return any(bound.tool.task for bound in (*self._bound.values(), *self._off.values()))
+
     def has(self, name: str) -> bool:
         """Whether it has a tool of this present name, disabled or not."""
         return name in self._bound or name in self._off

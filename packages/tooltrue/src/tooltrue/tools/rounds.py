@@ -50,6 +50,7 @@ from tooltrue.tools.wording import (
 __all__ = [
     "MAX_MISFITS",
     "MAX_ROUNDS",
+    "BecomesTask",
     "ClientQuestion",
     "InputRequired",
     "Memory",
@@ -133,6 +134,10 @@ def _leaves(error: BaseException) -> list[BaseException]:
     return [leaf for one in cast("BaseExceptionGroup[BaseException]", error).exceptions for leaf in _leaves(one)]
 
 
+class BecomesTask(BaseException):
+    """Ends a call that goes on as a task, from its start. Not an ``Exception``, as :class:`InputRequired`."""
+
+
 class Rounds:
     """One round of a call: the answers so far, and the client's new responses.
 
@@ -142,7 +147,11 @@ class Rounds:
     a nested call of its tool gets them by :meth:`within`.
     """
 
-    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "number", "responses", "state")
+    __slots__ = ("_memory", "_once", "_unnamed", "is_taken", "may_become_task", "number", "responses", "state")
+    is_nested = False
+    """Whether they belong to a call that a tool makes with its own context."""
+    of_task = False
+    """Whether the rounds are those of a task, which a durable engine runs."""
 
     def __init__(
         self, memory: Memory | None = None, responses: Mapping[str, Json] | None = None, state: str = ""
@@ -152,8 +161,14 @@ class Rounds:
         self._unnamed = 0
         self.number = 0 if memory is None else memory.round
         self.is_taken = False
+        self.may_become_task = False
         self.responses: Mapping[str, Json] = responses or {}
         self.state = state
+
+    def become_task(self) -> None:
+        """End this round if the call may go on as a task; see :meth:`Context.become_task`."""
+        if self.may_become_task:
+            raise BecomesTask
 
     def within(self, scope: str) -> Rounds:
         """Return the rounds for a nested call, whose keys all begin with ``scope``."""
@@ -163,6 +178,13 @@ class Rounds:
     def own(self) -> str | None:
         """The ``requestState`` that the handler itself returned last."""
         return None if self._memory is None else self._memory.own
+
+    def memory(self) -> Memory | None:
+        """The memory of the earlier rounds, with the values that were made once in this one; ``None`` if there is
+        nothing to remember."""
+        if self._memory is None and not self._once:
+            return None
+        return replaced(self._memory or _NOTHING, once=self._made_once())
 
     def ask(self, question: ClientQuestion[T], key: str | None = None) -> T:
         """Return the answer to one question; ends the round if there is none yet."""
@@ -209,7 +231,7 @@ class Rounds:
             raise InputRequired(InvalidParams.of(INVALID_INPUT_RESPONSE, key=key[:80], problem=problem))
         return True, answer
 
-    def once(self, key: str, make: Callable[[], Any]) -> Any:
+    def once(self, key: str, make: Callable[[], Any], *, retry: bool = False) -> Any:
         """Return the value that ``make`` gave in the first round that came here; see :meth:`Context.once`."""
         made = self._made()
         if key in made:
@@ -244,20 +266,24 @@ class Rounds:
         memory = self._memory or _NOTHING
         if memory.round + 1 >= MAX_ROUNDS:
             raise ToolError.of(TOO_MANY_QUESTION_ROUNDS, limit=MAX_ROUNDS)
-        once = {key: (awaited, decode(encoded)) for key, (awaited, encoded) in self._made().items()}
-        return Memory(memory.round + 1, memory.answered, dict(digests), once, own, memory.misfits)
+        return Memory(memory.round + 1, memory.answered, dict(digests), self._made_once(), own, memory.misfits)
+
+    def _made_once(self) -> dict[str, tuple[bool, Json]]:
+        return {key: (awaited, decode(encoded)) for key, (awaited, encoded) in self._made().items()}
 
 
 class _Within(Rounds):
     """Delegates to ``outer``, under prefixed keys."""
 
-    __slots__ = ("_outer", "_scope")
+    __slots__ = ("_outer", "_scope", "of_task")
+    is_nested = True
 
     def __init__(self, outer: Rounds, scope: str) -> None:
         super().__init__(None, outer.responses, outer.state)
         self._outer = outer
         self._scope = scope
         self.number = outer.number
+        self.of_task = outer.of_task
 
     @property
     def own(self) -> str | None:
@@ -267,8 +293,8 @@ class _Within(Rounds):
         answers = self._outer.ask_all({self._scope + key: question for key, question in questions.items()})
         return {key: answers[self._scope + key] for key in questions}
 
-    def once(self, key: str, make: Callable[[], Any]) -> Any:
-        return self._outer.once(self._scope + key, make)
+    def once(self, key: str, make: Callable[[], Any], *, retry: bool = False) -> Any:
+        return self._outer.once(self._scope + key, make, retry=retry)
 
     def after(self, digests: Mapping[str, str], own: str | None = None) -> Memory:
         return self._outer.after(digests, own)

@@ -49,6 +49,7 @@ class ToolSettings(TypedDict, total=False):
     replaces: str | Collection[str]
     deprecated: str
     tags: Collection[str]
+    task: bool | Literal["when-slow", "manual", "required"]
 
 
 class ResourceSettings(TypedDict, total=False):

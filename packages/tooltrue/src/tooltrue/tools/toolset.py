@@ -21,6 +21,7 @@ from tooltrue.tools.vocabulary import (
     ProviderChange,
     RequestContext,
     ResourceRead,
+    TaskRequest,
     Tool,
     ToolCall,
     Unwatch,
@@ -30,6 +31,7 @@ from tooltrue.tools.wording import (
     PROVIDER_EXPECTED,
     RESOURCE_NOT_FOUND,
     RESOURCE_TEMPLATE_NOT_FOUND,
+    TASK_UNKNOWN,
 )
 
 __all__ = [
@@ -136,6 +138,8 @@ def servers_in(provider: Provider) -> list[Any]:
 def unknown(operation: LibraryOperation) -> UnknownEntry:
     """Return the error for an operation on an entry that does not exist, or is hidden from this caller."""
     match operation:
+        case TaskRequest():
+            return UnknownEntry.of(TASK_UNKNOWN)
         case ResourceRead():
             error = UnknownEntry.of(RESOURCE_NOT_FOUND, uri=operation.uri)
             error.data = {"uri": operation.uri}

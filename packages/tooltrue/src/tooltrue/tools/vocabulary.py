@@ -54,6 +54,8 @@ __all__ = [
     "ResourceRead",
     "Secrets",
     "Slice",
+    "TaskMode",
+    "TaskRequest",
     "Tool",
     "ToolCall",
     "Unwatch",
@@ -75,15 +77,19 @@ CLEANED = "tooltrue/cleaned"
 
 EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 
+TaskMode: TypeAlias = Literal["always", "when-slow", "manual", "required"]
+"""When a call becomes a task, if its client supports tasks: at once, after a second, or where the function says so.
+``required``: at once, and other clients cannot call the tool."""
+
 Unwatch: TypeAlias = Callable[[], None]
 
 AnswerT = TypeVar("AnswerT")
-Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
+Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource", "task"]
 
 
 class ProviderChange(Value, frozen=True):
     """A change: the list of tools, prompts or resources (templates included), or the one resource ``uri``; in a session
-    of ``caller``, the id of a principal, if others have sessions of their own."""
+    of ``caller``, the id of a principal, if others have sessions of their own. For a task, ``uri`` is its id here."""
 
     kind: Kind
     uri: str = ""
@@ -141,7 +147,7 @@ class CallRecord(Mutable):
     ``code``            audit, errors_as_results            audit, record, pending_records, chat
     ``write_ahead_id``  recorder                            record
     ``edited``          approval_prompts                    audit
-    ``notes``           repair, budget                      record
+    ``notes``           repair, budget, service             record
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
@@ -264,17 +270,30 @@ class RequestContext(Value, frozen=True):
         return self.rounds is not None and not lacking((request,), self.capabilities) and self.has_words(request)
 
     @overload
-    def once(self, key: str, make: Callable[[], Awaitable[AnswerT]]) -> Awaitable[AnswerT]: ...
+    def once(self, key: str, make: Callable[[], Awaitable[AnswerT]], *, retry: bool = False) -> Awaitable[AnswerT]: ...
 
     @overload
-    def once(self, key: str, make: Callable[[], AnswerT]) -> AnswerT: ...
+    def once(self, key: str, make: Callable[[], AnswerT], *, retry: bool = False) -> AnswerT: ...
 
-    def once(self, key: str, make: Callable[[], Any]) -> Any:
+    def once(self, key: str, make: Callable[[], Any], *, retry: bool = False) -> Any:
         """Run ``make`` a single time, although questions restart the function: returns the value of its first run, then
         and in every later round. The value has to be plain JSON, because it travels, encrypted, through the client.
         If ``make`` is ``async``, await the result.
+
+        In a task it is a step with a checkpoint: after a crash the function starts again, and gets the stored value. A
+        crash within the step ends the task, since the step may have taken effect; with ``retry`` it runs again. An
+        ``async`` function of a task needs an ``async`` step.
         """
-        return self._rounds().once(key, make)
+        return self._rounds().once(key, make, retry=retry)
+
+    def become_task(self) -> None:
+        """Go on as a task from here, in a tool with ``task="manual"`` whose client supports tasks; no effect otherwise.
+
+        The function ends here, and runs again from its start as a task, with the answers and the values of :meth:`once`
+        so far. So what is asked before is asked while the call runs, and effects belong behind.
+        """
+        if self.rounds is not None:
+            self.rounds.become_task()
 
     def _rounds(self) -> Rounds:
         if self.rounds is None:
@@ -342,7 +361,7 @@ class Tool(Value, frozen=True):
     contain a secret. ``replaces`` are former names, by which it can still be called; ``deprecated`` is its replacement.
     ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``source``
     is the file and line of its function. ``tags`` are the author's words by which views select it. ``credentials`` are
-    the headers with credentials of the caller that it gets.
+    the headers with credentials of the caller that it gets. ``task``: when its calls become tasks; ``None`` for never.
     """
 
     definition: wire.ToolDefinition
@@ -374,6 +393,7 @@ class Tool(Value, frozen=True):
     read_when: Mapping[str, bool] = {}
     tags: frozenset[str] = frozenset()
     credentials: tuple[str, ...] = ()
+    task: TaskMode | None = None
 
     @property
     def name(self) -> str:
@@ -510,6 +530,15 @@ class ResourceFollow(ResourceRead, frozen=True):
     """A subscription to changes of a resource. It passes all layers like a read, and its result has no contents."""
 
 
+class TaskRequest(ResourceRead, frozen=True):
+    """A request of a client about a task of its own. It passes all layers like a read, and its result has no contents:
+    ``reply`` gets the members of the task. ``uri`` is the id of the task as the client has it."""
+
+    verb: Literal["get", "update", "cancel"]
+    responses: Mapping[str, Any]
+    reply: dict[str, Any]
+
+
 class PromptGet(Value, frozen=True):
     """A request for the messages of a prompt, with its arguments."""
 
@@ -536,8 +565,8 @@ LibraryOperation: TypeAlias = ResourceRead | PromptGet | CompletionGet
 Operation: TypeAlias = ToolCall | LibraryOperation
 """An operation that passes the layers: a call, a read, a prompt or a completion."""
 
-Entry: TypeAlias = wire.ResourceDefinition | wire.ResourceTemplate | wire.Prompt
-"""An entry of a library."""
+Entry: TypeAlias = wire.ResourceDefinition | wire.ResourceTemplate | wire.Prompt | Tool
+"""An entry of a library, or the tool of a task that a request is about."""
 
 
 def resource_of(template: wire.ResourceTemplate, uri: str) -> wire.ResourceDefinition:

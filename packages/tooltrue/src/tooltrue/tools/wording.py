@@ -695,3 +695,13 @@ TOOL_TO_CALL_UNKNOWN: Final = message(
     "There is no tool {name!r}; {search} finds the tools that there are.",
     "没有名为 {name!r} 的工具；请用 {search} 查找现有的工具。",
 )
+TASK_UNKNOWN: Final = message(
+    "TT5602",
+    "There is no task of this id. It may have ended and expired; call the tool again.",
+    "没有此 id 的任务。它可能已结束并过期；请重新调用该工具。",
+)
+LABEL_LEFT_OUT_WITH_CREDENTIALS: Final = message(
+    "TT5634",
+    "left out: the tool takes credentials of its caller, which are not stored with a task",
+    "省略：该工具使用调用方的凭据，而凭据不会随任务存储",
+)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from tooltrue.protocol.types import Value
-from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, ResourceFollow, ResourceRead
+from tooltrue.tools.vocabulary import CompletionGet, Principal, PromptGet, ResourceFollow, ResourceRead, TaskRequest
 
 __all__ = ["KINDS", "AbuseEvent", "AbuseEvents"]
 
@@ -19,6 +19,7 @@ _log = logging.getLogger("tooltrue")
 KINDS: dict[type, str] = {
     ResourceRead: "resources/read",
     ResourceFollow: "resources/subscribe",
+    TaskRequest: "tasks",
     PromptGet: "prompts/get",
     CompletionGet: "completion/complete",
 }

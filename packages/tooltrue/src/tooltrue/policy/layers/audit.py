@@ -28,6 +28,7 @@ from tooltrue.tools.vocabulary import (
     RequestContext,
     ResourceFollow,
     ResourceRead,
+    TaskRequest,
     Tool,
     ToolCall,
 )
@@ -103,10 +104,10 @@ class _Audit(Layer, frozen=True):
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
             trail = _trail_of(call)
-            if type(outcome) is CallToolResult:
-                recorder.note_outcome(recorded(call, trail, _result(outcome, trail), _size(outcome)))
-            else:
+            if type(outcome) is InputRequiredResult:
                 recorder.note_question(recorded(call, trail, "asked"))
+            else:
+                recorder.note_outcome(recorded(call, trail, _result(outcome, trail), _size(outcome)))
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
@@ -227,6 +228,8 @@ def _facts(operation: Operation) -> tuple[str, str, Mapping[str, Any]]:
             return "call", operation.name, operation.arguments
         case ResourceFollow():
             return "follow", operation.uri, {}
+        case TaskRequest():
+            return f"task {operation.verb}", operation.uri, {}
         case ResourceRead():
             return "read", operation.uri, {}
         case PromptGet():

@@ -38,6 +38,7 @@ from tooltrue.tools.vocabulary import (
     PromptGet,
     RequestContext,
     ResourceRead,
+    TaskRequest,
     Tool,
     ToolCall,
     resource_of,
@@ -73,6 +74,11 @@ class _Required(StepLayer, frozen=True):
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         return _decided_by(required_only, tool) if tool.requires else Step(partial(_found, tool))
+
+    async def read_resource(self, request: ResourceRead) -> ReadOutcome:
+        if isinstance(request, TaskRequest):
+            _require(required_only, await self.inner.find_entries(request), request)
+        return await self.inner.read_resource(request)
 
 
 def _found(tool: Tool, call: ToolCall) -> None:
@@ -134,7 +140,7 @@ class _Authorize(StepLayer, frozen=True):
 
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         entries = await self.inner.find_entries(operation)
-        self._require(entries, operation)
+        _require(self.decide, entries, operation)
         return entries
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
@@ -169,22 +175,29 @@ class _Authorize(StepLayer, frozen=True):
         verdict = self.decide(subject, context, None)
         return isinstance(verdict, Deny) and verdict.hidden
 
-    def _require(self, entries: tuple[Entry, ...], operation: LibraryOperation) -> None:
-        verdict = strictest([self.decide(entry, operation.context, None) for entry in entries])
-        _note(operation.context, verdict)
-        match verdict:
-            case Allow():
-                return
-            case Deny(hidden=True):
-                raise unknown(operation)
-            case Deny() if verdict.scopes:
-                raise ScopeNeeded.needing(verdict.scopes)
-            case Deny():
-                code, facts = _refusal(verdict, SUBJECT_REFUSED_WITH_REASON)
-                raise InvalidParams.of(code, subject=entries[0].name, **facts)
-            case Ask():
-                reason = Worded(REASON_NEEDS_PERSON, {})
-                raise InvalidParams.of(SUBJECT_REFUSED_WITH_REASON, subject=entries[0].name, reason=reason)
+
+def _require(decide: Decide, entries: tuple[Entry, ...], operation: LibraryOperation) -> None:
+    """Raise an error unless this caller may use all of these entries. That of a request about a task is its tool; there
+    is none if that tool is not offered any more."""
+    if not entries:
+        return
+    verdict = strictest([decide(entry, operation.context, None) for entry in entries])
+    _note(operation.context, verdict)
+    match verdict:
+        case Allow():
+            return
+        case Deny(hidden=True):
+            raise unknown(operation)
+        case Deny() if verdict.scopes:
+            raise ScopeNeeded.needing(verdict.scopes)
+        case Deny():
+            code, facts = _refusal(verdict, SUBJECT_REFUSED_WITH_REASON)
+            raise InvalidParams.of(code, subject=entries[0].name, **facts)
+        case Ask() if isinstance(operation, TaskRequest):
+            return  # a person has been asked before the task began
+        case Ask():
+            reason = Worded(REASON_NEEDS_PERSON, {})
+            raise InvalidParams.of(SUBJECT_REFUSED_WITH_REASON, subject=entries[0].name, reason=reason)
 
 
 class _AuthorizeArguments(StepLayer, frozen=True):

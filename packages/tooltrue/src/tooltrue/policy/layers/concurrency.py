@@ -130,6 +130,7 @@ class _Waiter:
 
 
 _MAX_KEPT = 10_000
+_TASK_SECONDS = 86_400.0
 
 
 class _Concurrency(StepLayer, frozen=True):
@@ -164,11 +165,16 @@ class _Concurrency(StepLayer, frozen=True):
     async def wait(self, pools: _Pools, name: str, context: RequestContext) -> None:
         """Wait for a slot at each gate. ``ToolError`` if too many wait, or if it takes too long."""
         _, caller, server = pools
-        if caller.queued >= caller.limit or server.queued >= server.limit:
+        rounds = context.rounds
+        is_patient = (
+            rounds is not None and rounds.of_task
+        )  # nobody waits for the answer of a task, and tasks are limited
+        if not is_patient and (caller.queued >= caller.limit or server.queued >= server.limit):
             raise self._busy(pools, name, context)
         waiter = _Waiter(pools)
         waiter.come_in()
-        timer = waiter.turn.get_loop().call_later(self.limits.seconds, waiter.give_up)
+        seconds = _TASK_SECONDS if is_patient else self.limits.seconds
+        timer = waiter.turn.get_loop().call_later(seconds, waiter.give_up)
         try:
             its_turn = await waiter.turn
         except asyncio.CancelledError:

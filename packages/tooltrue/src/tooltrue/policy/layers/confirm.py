@@ -152,6 +152,9 @@ class Confirming(StepLayer, frozen=True):
         def before(call: ToolCall) -> Awaitable[InputRequiredResult | None] | None:
             if call.asks is None and (never or not wants(tool, call.arguments)):
                 return None
+            rounds = call.context.rounds
+            if rounds is not None and rounds.of_task and not rounds.is_nested:
+                return None  # it was approved, and its grant consumed, before the task began
             return self._agree(call, tool, by_tool=False)
 
         def failed(call: ToolCall, error: BaseException) -> Leaving | Awaitable[Leaving]:

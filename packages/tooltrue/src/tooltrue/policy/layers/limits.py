@@ -43,16 +43,18 @@ class _Sizes(StepLayer, frozen=True):
         return Step(before)
 
 
-def timeout(seconds: float) -> Callable[[Provider], Provider]:
-    """Answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread abandoned.
+def timeout(seconds: float, task_seconds: float = 3_600.0) -> Callable[[Provider], Provider]:
+    """Answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread abandoned. Rounds
+    of tasks have ``task_seconds``.
 
     An async tool that blocks the event loop, or that goes on after its cancellation, is answered when it ends.
     """
-    return lambda inner: _Timeout(inner, seconds)
+    return lambda inner: _Timeout(inner, seconds, task_seconds)
 
 
 class _Timeout(StepLayer, frozen=True):
     seconds: float
+    task_seconds: float
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         seconds = tool.seconds or self.seconds
@@ -60,17 +62,24 @@ class _Timeout(StepLayer, frozen=True):
         def before(call: ToolCall) -> None:
             call.deadline = Deadline(seconds)
 
+        def before_round(call: ToolCall) -> None:
+            call.deadline = Deadline(limit_of(call))
+
+        def limit_of(call: ToolCall) -> float:
+            rounds = call.context.rounds
+            return self.task_seconds if tool.task and rounds is not None and rounds.of_task else seconds
+
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
             # A tool that has suppressed its cancellation is late all the same.
             if call.deadline is not None and call.deadline.end_late():
-                raise _late(tool, seconds)
+                raise _late(tool, limit_of(call))
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
             # Late also if the tool has turned its cancellation into another error.
-            return _late(tool, seconds) if call.deadline is not None and call.deadline.end_late() else error
+            return _late(tool, limit_of(call)) if call.deadline is not None and call.deadline.end_late() else error
 
-        return Step(before, after, failed)
+        return Step(before_round if tool.task else before, after, failed)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         seconds = self.seconds

@@ -31,6 +31,7 @@ from tooltrue.tools.vocabulary import (
     PromptGet,
     ResourceFollow,
     ResourceRead,
+    TaskRequest,
     Tool,
     ToolCall,
 )
@@ -50,6 +51,7 @@ _METHODS: dict[type, str] = {
     ToolCall: "tools/call",
     ResourceRead: "resources/read",
     ResourceFollow: "resources/subscribe",
+    TaskRequest: "tasks",
     PromptGet: "prompts/get",
     CompletionGet: "completion/complete",
 }

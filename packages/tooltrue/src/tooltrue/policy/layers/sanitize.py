@@ -21,6 +21,7 @@ from tooltrue.protocol.types import (
     PromptResult,
     ReadOutcome,
     ReadResourceResult,
+    TaskCreated,
     TextContent,
     ToolOutcome,
     replaced,
@@ -92,6 +93,8 @@ class _SanitizeOutput(StepLayer, frozen=True):
         def inspected(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
             if type(outcome) is InputRequiredResult:
                 return _clean_question(outcome, wants)
+            if type(outcome) is TaskCreated:  # of a server elsewhere
+                return outcome
             result = outcome
             if result.encoded is None and result.undecoded is not UNSET:
                 # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats

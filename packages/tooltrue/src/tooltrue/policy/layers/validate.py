@@ -9,6 +9,7 @@ from typing import Any
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import REDACTION_MASK_IN_ARGUMENTS, SECRET_IN_ARGUMENTS
+from tooltrue.protocol.modern import require_tasks
 from tooltrue.protocol.schema import ProblemLines
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
@@ -28,10 +29,13 @@ def validate(inner: Provider) -> Provider:
 class _Validate(StepLayer, frozen=True):
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         accepts, is_simple = tool.input.accepts, not tool.defaults and tool.effect == "read" and not tool.sends
+        needs_tasks = tool.task == "required"
 
         def before(call: ToolCall) -> None:
             if call.admit is not None:
                 call.admit(tool)
+            if needs_tasks:
+                require_tasks(call.context.capabilities, tool.name)
             if is_simple and accepts(call.arguments):
                 call.checked = (tool.input, call.arguments)
                 return

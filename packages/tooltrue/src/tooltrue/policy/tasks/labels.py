@@ -56,7 +56,7 @@ class _LabelOutput(Wrapper, frozen=True):
             if error.code or isinstance(error, InvalidResult):  # the model learns of an invalid result, and no details
                 raise _quoted(error, call.name) from error.__cause__
             outcome = failed(str(error))
-        if isinstance(outcome, InputRequiredResult):
+        if not isinstance(outcome, CallToolResult):
             return outcome
         return _between(outcome, call, self.language)
 

@@ -24,7 +24,7 @@ from tooltrue.policy.wording import (
     RUN_STOPPED_LOOP_DETECTED,
     RUN_STOPPED_REPEATED_FAILURE,
 )
-from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome, Value, replaced
+from tooltrue.protocol.types import CallToolResult, TextContent, ToolOutcome, Value, replaced
 from tooltrue.tools.tasks import Task
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import ToolCall
@@ -84,7 +84,7 @@ class _DetectLoops(Wrapper, frozen=True):
             raise
         finally:
             task.running[made] -= 1
-        if isinstance(outcome, InputRequiredResult):
+        if not isinstance(outcome, CallToolResult):
             return outcome
         result = _hash_of(outcome)
         if notice := self._after(task, call, made, result, result if outcome.isError else ""):

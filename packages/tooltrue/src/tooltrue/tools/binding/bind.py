@@ -32,6 +32,7 @@ from tooltrue.tools.wording import (
     INPUT_SCHEMA_ROOT_NOT_OBJECT,
     LABEL_LEFT_OUT_ISOLATED,
     LABEL_LEFT_OUT_NO_FUNCTION,
+    LABEL_LEFT_OUT_WITH_CREDENTIALS,
     RAW_HANDLER_SIGNATURE_INVALID,
     READ_WHEN_UNKNOWN_ARGUMENT,
     RETURN_TYPE_WITHOUT_JSON_FORM,
@@ -268,6 +269,7 @@ def _tool(
         excused=dict(settings.excused),
         tags=frozenset(settings.tags),
         source=_source_of(function),
+        task=settings.task_mode,
     )
 
 
@@ -397,6 +399,9 @@ def _provided(
         function = collecting(function, is_async=signature.is_async)
     injection = Injection(function, signature, threads, source)
     if credentials:
+        if tool.task:
+            wanted = Worded(LABEL_LEFT_OUT_WITH_CREDENTIALS, {})
+            raise DefinitionError.of(DEFINITION_SETTING_INVALID, name="task", wanted=wanted)
         tool = replaced(tool, credentials=tuple(sorted(credentials)))
 
     async def run(call_: ToolCall) -> ToolOutcome:

@@ -12,7 +12,7 @@ from tooltrue.protocol.name_rules import DEPRECATED, REPLACES, TAGS, is_name
 from tooltrue.protocol.types import Value, field
 from tooltrue.tools.advice import TOOL
 from tooltrue.tools.bounds import Rate
-from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets
+from tooltrue.tools.vocabulary import Effect, Personal, Principal, Secrets, TaskMode
 from tooltrue.tools.wording import (
     DEFINITION_SETTING_INVALID,
     DEPENDS_WITHIN_TYPE,
@@ -127,6 +127,10 @@ class ToolOptions(Value, frozen=True):
       recorded under its present name; it is listed by its present name alone.
     - ``deprecated``: the replacement of this tool, which will be removed: the description begins with it, and results
       of calls carry it in ``_meta``.
+    - ``task``: when a call becomes a task, which its client asks for later, if the client supports that:
+      ``True`` for at once, ``"when-slow"`` for a call that has not ended within a second, ``"manual"`` for where the
+      function calls ``context.become_task()``, ``"required"`` for at once, and to refuse other clients. A task runs on
+      a durable engine, of the extra ``tooltrue[tasks]`` (``docs/tasks.md``).
     - ``tags``: words by which views and ``server.disable`` select the tool; published in ``_meta``.
     - ``excused``: rules of ``tooltrue check`` that are not followed here, by their code, each with the reason. They
       are not published.
@@ -165,6 +169,11 @@ class ToolOptions(Value, frozen=True):
     replaces: str | Collection[str] = ()
     deprecated: str = ""
     tags: Collection[str] = ()
+    task: bool | Literal["when-slow", "manual", "required"] = False
+
+    @property
+    def task_mode(self) -> TaskMode | None:
+        return None if self.task is False else "always" if self.task is True else self.task
 
     @property
     def old_names(self) -> tuple[str, ...]:
@@ -270,5 +279,10 @@ _CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("replaces", _are_names, "the name that the tool had before, or a list of such names"),
     ("deprecated", _is_text, "text: what to use instead"),
     ("tags", _are_texts, "a list or set of words"),
+    (
+        "task",
+        lambda value: value in (True, False, "when-slow", "manual", "required"),
+        "True, False, when-slow, manual or required",
+    ),
     ("excused", _are_reasons, "reasons by the code of the rule: {'TT9710': 'why'}"),
 )

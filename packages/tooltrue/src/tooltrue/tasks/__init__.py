@@ -1,0 +1,1 @@
+"""Long calls on a durable engine: the tasks extension (io.modelcontextprotocol/tasks)."""

@@ -1,0 +1,101 @@
+"""Queries of the tables of DBOS that its API does not have, on a pool of connections that fail at once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import event
+from sqlalchemy.exc import SQLAlchemyError
+
+__all__ = ["ASKS", "Queries"]
+
+ASKS = '{"asks"'
+"""How the stored end of a round begins that asks."""
+
+
+class Queries:
+    """The tables of one application of DBOS. ``path`` is the file of an SQLite database, and ``None`` for PostgreSQL.
+
+    ``patience``: seconds to wait for the server and for locks. ``round`` is the name of the workflow of a round, and
+    ``queue`` has the rows beside the rounds.
+    """
+
+    def __init__(
+        self, url: str, path: Path | None, patience: float, *, application: str, round: str, queue: str
+    ) -> None:
+        self._names = {"application": application, "round": round, "queue": queue}
+        self._schema = "dbos." if path is None else ""
+        self.pool = _sqlite(url, patience) if path is not None else _postgresql(url, patience)
+
+    def prepare(self) -> None:
+        """Add the index by which the tasks of an owner are found to the tables of DBOS."""
+        # Another process may create it at the same time, or be the only one that is permitted to.
+        with contextlib.suppress(SQLAlchemyError), self.pool.begin() as db:
+            db.execute(self._text(_INDEX))
+
+    def of_owner(self, owner: str) -> list[tuple[str, str, str, bool]]:
+        """Each row of the tasks of an owner: id, name, status, and whether it is the end of a round that asks."""
+        return self._rows(_OF_OWNER, owner=owner)
+
+    def expired(self, milliseconds: int) -> list[str]:
+        """The tasks with a round whose deadline has passed."""
+        rows = self._rows(_EXPIRED, now=milliseconds)
+        return sorted({id.rpartition("/")[0] for (id,) in rows})
+
+    def beside(self, tasks: Sequence[str]) -> list[str]:
+        """The ids of the rows beside the rounds of these tasks."""
+        return [id for (id,) in self._rows(_BESIDE, tasks=tasks)]
+
+    def _rows(self, text: str, **values: Any) -> list[Any]:
+        query = self._text(text)
+        if "tasks" in values:
+            query = query.bindparams(sqlalchemy.bindparam("tasks", expanding=True))
+        names = {name: value for name, value in self._names.items() if f":{name}" in text}
+        with self.pool.connect() as db:
+            return list(db.execute(query, {**names, **values}))
+
+    def _text(self, text: str) -> sqlalchemy.TextClause:
+        return sqlalchemy.text(text.replace("{schema}", self._schema))
+
+
+_INDEX = "CREATE INDEX IF NOT EXISTS tooltrue_owner ON {schema}workflow_status (authenticated_user)"
+_OF_OWNER = f"""\
+SELECT s.workflow_uuid, s.name, s.status, substr(o.output, 1, {len(ASKS)}) = '{ASKS}'
+FROM {{schema}}workflow_status s LEFT JOIN {{schema}}workflow_output o ON o.workflow_uuid = s.workflow_uuid
+WHERE s.authenticated_user = :owner AND s.application_name = :application"""
+_EXPIRED = """\
+SELECT workflow_uuid FROM {schema}workflow_status
+WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""
+_BESIDE = """\
+SELECT workflow_uuid FROM {schema}workflow_status
+WHERE queue_name = :queue AND status = 'ENQUEUED' AND queue_partition_key IN :tasks"""
+
+
+def _sqlite(url: str, patience: float) -> sqlalchemy.Engine:
+    pool = sqlalchemy.create_engine(url, pool_size=4, connect_args={"timeout": patience})
+    event.listen(pool, "connect", _as_dbos)
+    with pool.connect() as db:
+        db.execute(sqlalchemy.text("PRAGMA journal_mode=WAL"))  # stored in the file
+    return pool
+
+
+def _as_dbos(connection: Any, _: object) -> None:
+    """Prepare a connection as DBOS prepares its own."""
+    connection.isolation_level = "IMMEDIATE"
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _postgresql(url: str, patience: float) -> sqlalchemy.Engine:
+    place = sqlalchemy.make_url(url).set(drivername="postgresql+psycopg")
+    milliseconds = int(patience * 1000)
+    limits: dict[str, Any] = {
+        "connect_timeout": max(2, round(patience)),
+        "tcp_user_timeout": milliseconds,
+        "options": f"-c lock_timeout={milliseconds} -c statement_timeout={4 * milliseconds}",
+    }
+    own = {name: value for name, value in limits.items() if name not in place.query}
+    return sqlalchemy.create_engine(place, pool_size=4, pool_pre_ping=True, connect_args=own)

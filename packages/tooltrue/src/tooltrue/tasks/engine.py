@@ -1,0 +1,148 @@
+"""The seam to a durable engine: the only thing of it that the rest of the source knows.
+
+A task is a call whose *rounds* the engine drives. A round is one run of the tool's function from its start; it ends
+with a question to the client, or with the outcome of the call. The engine stores how each round was begun, how it
+ended, and the checkpoints in between; it begins a round again whose process has ended, and the next round once the
+questions of the last one are answered. A task that waits for an answer is rows in its database, and nothing else.
+
+All texts that the engine stores for us (``record``, ``memory``, responses, checkpoints, outcomes) are opaque to it:
+they are sealed before they come here, and opened after they left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal, Protocol, TypeAlias
+
+from tooltrue.protocol.types import Value
+
+__all__ = [
+    "Checkpoints",
+    "RoundAsks",
+    "RoundEnd",
+    "RoundOutcome",
+    "RunRound",
+    "StepInterrupted",
+    "TaskEngine",
+    "TaskRound",
+    "TaskState",
+]
+
+
+class StepInterrupted(BaseException):
+    """The step ``key`` was begun by a process that has ended since, and has no checkpoint: it may have taken effect,
+    and is not declared to run again. Not an ``Exception``, so that a function that catches those does not swallow it.
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the step {key!r} may have run")
+        self.key = key
+
+
+class Checkpoints(Protocol):
+    """The checkpoints of one round."""
+
+    async def once(self, key: str, make: Callable[[], Awaitable[str]], *, retry: bool) -> str:
+        """Return what ``make`` gave, stored before this returns; after a restart, the stored text without a call of
+        ``make``. If ``make`` raises an exception, nothing is stored, and the exception comes through. Several may run
+        side by side.
+
+        Raises :class:`StepInterrupted` if an earlier process has begun this step without a checkpoint, unless
+        ``retry``.
+        """
+        ...
+
+
+class TaskRound(Value, frozen=True):
+    """One round to run. ``number`` is 0 for the first. ``memory`` is that of the round before, ``responses`` are the
+    answers to its questions, by key."""
+
+    task: str
+    number: int
+    record: str
+    memory: str | None
+    responses: Mapping[str, str]
+    checkpoints: Checkpoints
+
+
+class RoundAsks(Value, frozen=True):
+    """A round that ended with questions: their keys, their text for the client, and the memory of the next round."""
+
+    keys: tuple[str, ...]
+    questions: str
+    memory: str
+
+
+class RoundOutcome(Value, frozen=True):
+    """A round that ended with the outcome of the task."""
+
+    outcome: str
+
+
+RoundEnd: TypeAlias = RoundAsks | RoundOutcome
+
+RunRound: TypeAlias = Callable[[TaskRound], Awaitable[RoundEnd]]
+"""Runs a round, on the event loop that opened the engine. It is cancelled if the task is. An exception is a defect: the
+task ends as ``failed`` without an outcome."""
+
+
+class TaskState(Value, frozen=True):
+    """A task as the engine knows it. Times are seconds since 1970.
+
+    ``questions`` and ``open_keys`` belong to ``asks``, ``outcome`` to ``ended``. ``failed``: the task ended without an
+    outcome.
+    """
+
+    status: Literal["working", "asks", "ended", "cancelled", "failed"]
+    record: str
+    began: float
+    updated: float
+    questions: str = ""
+    open_keys: frozenset[str] = frozenset()
+    outcome: str = ""
+
+
+def _nothing(task: str) -> None: ...
+
+
+class TaskEngine(Protocol):
+    """Runs tasks durably. ``StateError`` where its database cannot be reached."""
+
+    async def open(self, run: RunRound, changed: Callable[[str], None] = _nothing) -> None:
+        """Begin to run the tasks of this process, and those that ended processes have left. ``changed`` is called on
+        this loop with the id of a task after a change of its state in this process."""
+        ...
+
+    async def close(self) -> None:
+        """End the rounds that run here; they begin again in the next process, or in another one."""
+        ...
+
+    async def start(self, task: str, record: str, *, owner: str, expires: float | None) -> None:
+        """Store a task and begin its first round. It is durable when this returns. ``owner`` is a digest of its
+        caller, by which :meth:`running` counts. After ``expires`` it is ended and removed."""
+        ...
+
+    async def look_up(self, task: str) -> TaskState | None:
+        """Return the state of a task, or ``None`` if there is none of this id."""
+        ...
+
+    async def answer(self, task: str, responses: Mapping[str, str]) -> None:
+        """Store the answers to open questions; the first answer to a key counts, and other keys are ignored. The next
+        round begins when all are answered. Nothing happens to a task that asks nothing."""
+        ...
+
+    async def cancel(self, task: str) -> None:
+        """Cancel a task that has not ended: its round is cancelled, in whichever process it runs."""
+        ...
+
+    async def running(self, owner: str) -> int:
+        """Return how many tasks of this owner have not ended."""
+        ...
+
+    async def ended(self, task: str, seconds: float) -> bool:
+        """Wait up to ``seconds`` until the task asks or has ended, and return whether it has."""
+        ...
+
+    async def sweep(self) -> int:
+        """Cancel and remove expired tasks, and return their number."""
+        ...

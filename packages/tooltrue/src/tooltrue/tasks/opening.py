@@ -1,0 +1,38 @@
+"""The engine for a URL. Its package is loaded here, and only here: servers without tasks never import it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import partial
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.extras import required
+from tooltrue.state.places import sqlite_url, tasks_file
+from tooltrue.tasks.engine import TaskEngine
+from tooltrue.tasks.wording import TASK_PACKAGE_MISSING
+
+__all__ = ["new_engine", "store_url"]
+
+
+def store_url(store: str | None, server: str) -> str:
+    """Return the URL of the tasks of a server: ``store``, ``$TOOLTRUE_TASKS``, or a file in the user's state folder."""
+    return store or os.environ.get("TOOLTRUE_TASKS") or sqlite_url(tasks_file(server))
+
+
+async def new_engine(url: str, *, instance: str = "tooltrue") -> TaskEngine:
+    """Return the engine for ``sqlite:///path`` or ``postgresql://…``, not opened yet. Servers with the same
+    ``instance`` share their tasks. ``ConfigurationError`` for other URLs, and if the extra is missing."""
+    # On a thread: the import takes half a second.
+    return await asyncio.to_thread(_new_engine, url, instance)
+
+
+def _new_engine(url: str, instance: str) -> TaskEngine:
+    with required("dbos", "tasks", partial(_missing, "dbos")):
+        from tooltrue.tasks.dbos_engine import DbosEngine  # noqa: PLC0415 - DBOS comes with an extra
+
+        return DbosEngine(url, instance=instance)
+
+
+def _missing(package: str, command: str) -> ConfigurationError:
+    return ConfigurationError.of(TASK_PACKAGE_MISSING, package=package, command=command)

@@ -1,0 +1,346 @@
+"""Tasks of one server: begun by calls, run by a durable engine through the same layers, and asked for by their clients.
+
+A call that becomes a task has passed every layer down to ``tasks``: it was authorized, limited, approved and recorded.
+Each round that the engine runs is a call of the same tool by the same caller through all layers again; those that ask,
+count or consume once leave it alone. What clients may see of a task has left these layers, and is stored sealed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tooltrue.errors import (
+    ConfigurationError,
+    InternalError,
+    InvalidParams,
+    MissingCapability,
+    RpcError,
+    StateError,
+    ToolError,
+    UnknownEntry,
+    UnknownTool,
+)
+from tooltrue.jsonrpc.messages import EncodedJson, decode, encode, error_members
+from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
+from tooltrue.protocol.input_requests import lacking, malformed
+from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value
+from tooltrue.state.facts import Facts
+from tooltrue.tasks.engine import RoundAsks, RoundEnd, RoundOutcome, StepInterrupted, TaskEngine, TaskRound, TaskState
+from tooltrue.tasks.progress import TaskChannel, status_message
+from tooltrue.tasks.records import TaskRecord, TaskSeals, owner_of, plain_memory
+from tooltrue.tasks.rounds import TaskRounds
+from tooltrue.tasks.wording import (
+    STATE_OF_TASK_UNREADABLE,
+    TASK_NOT_STORED,
+    TASK_QUESTION_NOT_DECLARED,
+    TASK_STEP_INTERRUPTED,
+    TASK_TOOL_GONE,
+    TASK_WITHOUT_OUTCOME,
+    TASKS_NOT_RUNNING,
+    TOO_MANY_TASKS,
+)
+from tooltrue.tools.rounds import Memory, remembered
+from tooltrue.tools.toolset import Provider, unknown
+from tooltrue.tools.vocabulary import CallRecord, Principal, ProviderChange, RequestContext, TaskRequest, Tool, ToolCall
+from tooltrue.tools.wording import INVALID_INPUT_RESPONSE, TASK_UNKNOWN
+from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
+
+__all__ = ["OwnTask", "TaskService", "Tasks"]
+
+_log = logging.getLogger("tooltrue")
+
+_DIRECT_SECONDS = 1.0
+"""How long a call that becomes a task only if it is slow is waited for."""
+
+
+class Tasks(Value, frozen=True):
+    """The settings of tasks. ``store`` is the URL of the engine's database, SQLite or PostgreSQL; by default that in
+    ``$TOOLTRUE_TASKS``, or else a file in the user's state folder. A task and its result are removed after
+    ``ttl_seconds`` from its begin. Clients ask for it every ``poll_seconds``. A caller has at most ``caller`` tasks
+    that have not ended.
+    """
+
+    store: str | None = None
+    ttl_seconds: float = 86_400.0
+    poll_seconds: float = 1.0
+    caller: int = 100
+
+    def __post_init__(self) -> None:
+        for name in ("ttl_seconds", "poll_seconds", "caller"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError.of(
+                    SETTING_INVALID, name=f"Tasks({name}=…)", wanted=Worded(LABEL_NUMBER_ABOVE_ZERO, {})
+                )
+
+
+class OwnTask(Value, frozen=True):
+    """A task of the caller that asks for it."""
+
+    task: str
+    state: TaskState
+    record: TaskRecord
+
+
+class TaskService:
+    """Begins tasks, runs their rounds, and answers requests about them. It does so while ``engine`` is set."""
+
+    def __init__(
+        self,
+        settings: Tasks,
+        encode_result: Callable[[CallToolResult], bytes],
+        facts: Facts,
+        *,
+        language: str = "en",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.engine: TaskEngine | None = None
+        self._encode_result = encode_result
+        self._facts = facts
+        self._language = language
+        self._clock = clock
+        self._provider: Provider
+        self._seals: TaskSeals
+        self.watchers: list[Callable[[ProviderChange], None]] = []
+        self._direct: dict[str, asyncio.Future[CallToolResult]] = {}
+
+    def serve(self, provider: Provider, seals: TaskSeals) -> None:
+        """Run the rounds through ``provider``, which has all layers, from the time at which ``engine`` is set."""
+        self._provider = provider
+        self._seals = seals
+
+    async def sweep(self) -> None:
+        """Remove expired tasks."""
+        try:
+            await self._running().sweep()
+        except StateError as error:
+            _log.error("Expired tasks are not removed now: %s", error)
+
+    # --- calls that become tasks
+
+    async def start(self, call: ToolCall, tool: Tool) -> ToolOutcome:
+        """Begin a task, and return it once it is durable; or the result of a call that was quick enough to need none.
+        ``ToolError`` if its caller has too many, or if it cannot be stored."""
+        try:
+            return await self._start(self._running(), call, tool)
+        except StateError as error:
+            _log.error("A task of %s was not begun: %s", tool.name, error)
+            raise ToolError.of(TASK_NOT_STORED, tool=tool.name) from error
+
+    async def _start(self, engine: TaskEngine, call: ToolCall, tool: Tool) -> ToolOutcome:
+        settings, owner = self.settings, owner_of(call.context.principal)
+        if await engine.running(owner) >= settings.caller:
+            raise ToolError.of(TOO_MANY_TASKS, tool=tool.name, limit=settings.caller)
+        task, now = secrets.token_hex(16), self._clock()
+        record = TaskRecord.of(call, now)
+        if (trail := call.context.trail) is not None:
+            trail.note(f"task {task[:8]}")
+        quick = tool.task == "when-slow"
+        if quick:
+            self._direct[task] = asyncio.get_running_loop().create_future()
+        try:
+            expires = now + settings.ttl_seconds
+            await engine.start(task, self._seals.hide(task, record.encoded()), owner=owner, expires=expires)
+            if quick and (result := await self._quick_result(task)) is not None:
+                return result
+        finally:
+            self._direct.pop(task, None)
+        return TaskCreated(
+            self._seals.seal_id(task, call.context.principal.id),
+            "working",
+            _timestamp(now),
+            _timestamp(now),
+            int(settings.ttl_seconds * 1000),
+            int(settings.poll_seconds * 1000),
+        )
+
+    async def _quick_result(self, task: str) -> CallToolResult | None:
+        await asyncio.wait((self._direct[task],), timeout=_DIRECT_SECONDS)
+        return self._direct[task].result() if self._direct[task].done() else None
+
+    # --- rounds
+
+    async def run(self, round: TaskRound) -> RoundEnd:
+        """Run one round: the call through all layers."""
+        task = round.task
+        record = TaskRecord.decoded(self._reveal(task, round.record))
+        responses = {_key_in(key): decode(self._reveal(task, text)) for key, text in round.responses.items()}
+        stored = record.memory if round.memory is None else decode(self._reveal(task, round.memory))
+        rounds = TaskRounds(
+            None if stored is None else Memory(**stored),
+            responses,
+            round.checkpoints,
+            lambda value: self._seals.hide(task, value),
+            lambda text: self._reveal(task, text),
+        )
+        channel, trail = TaskChannel(self._facts, task, lambda: self.changed(task)), CallRecord()
+        trail.note(f"task {task[:8]}")
+        context = RequestContext(
+            record.caller(),
+            channel,
+            record.capabilities,
+            record.meta,
+            rounds,
+            trail=trail,
+            language=record.language,
+            carried=record.carried,
+        )
+        try:
+            outcome = await self._provider.call_tool(ToolCall(record.tool, record.arguments, context))
+            if isinstance(outcome, InputRequiredResult):
+                return self._questions(task, round.number, record, outcome, rounds)
+        except UnknownTool:
+            outcome = InternalError.of(TASK_TOOL_GONE, tool=record.tool)
+        except RpcError as error:
+            outcome = error
+        except StepInterrupted as error:
+            outcome = InternalError.of(TASK_STEP_INTERRUPTED, tool=record.tool, step=repr(error.key))
+        except ToolError as error:  # too many rounds
+            outcome = InternalError(error.say(record.language), code=error.code, facts=error.facts)
+        finally:
+            await channel.close()
+        return RoundOutcome(self._seals.hide(task, self._outcome(task, outcome)))
+
+    def _questions(
+        self, task: str, number: int, record: TaskRecord, outcome: InputRequiredResult, rounds: TaskRounds
+    ) -> RoundAsks:
+        requests = {f"{number}:{key}": request for key, request in (outcome.inputRequests or {}).items()}
+        if missing := lacking(requests.values(), record.capabilities):
+            error = MissingCapability.of(TASK_QUESTION_NOT_DECLARED, tool=record.tool, missing=", ".join(missing))
+            error.data = {"requiredCapabilities": missing}
+            raise error
+        if not requests:
+            raise InternalError.of(TASK_WITHOUT_OUTCOME)
+        memory = encode(plain_memory(remembered(outcome, rounds)))
+        return RoundAsks(tuple(requests), self._seals.hide(task, encode(requests)), self._seals.hide(task, memory))
+
+    def _outcome(self, task: str, outcome: ToolOutcome | RpcError) -> bytes:
+        """The stored form of an outcome: the name of its member of the task, and the JSON of that."""
+        if isinstance(outcome, CallToolResult):
+            if (direct := self._direct.get(task)) is not None and not direct.done():
+                direct.set_result(outcome)
+            return b"result:%b" % self._encode_result(outcome)
+        if isinstance(outcome, RpcError):
+            return b"error:%b" % encode(error_members(outcome, self._language))
+        id = secrets.token_hex(4)
+        _log.error("task %s ended as another task, internal error %s", task[:8], id)
+        return b"error:%b" % encode(error_members(InternalError.of(INTERNAL_SERVER_ERROR, id=id), self._language))
+
+    def changed(self, task: str) -> None:
+        """Tell those that follow the task that it has changed."""
+        for watcher in tuple(self.watchers):
+            watcher(ProviderChange("task", task))
+
+    # --- requests of clients
+
+    async def find(self, request: TaskRequest) -> OwnTask:
+        """Return the task of this caller that a request names. ``InvalidParams`` for all others."""
+        engine, principal = self._running(), request.context.principal
+        task = self._seals.open_id(request.uri, principal.id)
+        state = None if task is None else await engine.look_up(task)
+        if task is None or state is None or (record := self._record(task, state, principal)) is None:
+            raise unknown(request)
+        return OwnTask(task, state, record)
+
+    def id_of(self, id: str, principal: Principal) -> str:
+        """Return the id here of a task that this caller has by ``id``. ``InvalidParams`` for any other."""
+        if (task := self._seals.open_id(id, principal.id)) is None:
+            raise UnknownEntry.of(TASK_UNKNOWN)
+        return task
+
+    async def answer(self, request: TaskRequest, own: OwnTask, *, is_offered: bool) -> None:
+        """Fill in the reply to a request: the members of the task after ``get``, and none otherwise. The result of a
+        tool that is not offered to the caller any more stays here."""
+        engine = self._running()
+        match request.verb:
+            case "get":
+                message = await status_message(self._facts, own.task) if own.state.status == "working" else None
+                request.reply.update(self._members(request.uri, own, message, is_offered=is_offered))
+            case "update":
+                await self._update(engine, own, request.responses)
+            case "cancel":
+                await engine.cancel(own.task)
+
+    async def _update(self, engine: TaskEngine, own: OwnTask, responses: Mapping[str, Any]) -> None:
+        if own.state.status != "asks":
+            return
+        requests = decode(self._reveal(own.task, own.state.questions))
+        answers = dict[str, str]()
+        for key, answer in responses.items():
+            if key in own.state.open_keys:
+                if problem := malformed(requests[key], answer):
+                    raise InvalidParams.of(INVALID_INPUT_RESPONSE, key=key[:80], problem=problem)
+                answers[key] = self._seals.hide(own.task, encode(answer))
+        if answers:
+            await engine.answer(own.task, answers)
+
+    def _members(self, id: str, own: OwnTask, message: str | None, *, is_offered: bool) -> dict[str, Any]:
+        state, settings = own.state, self.settings
+        members: dict[str, Any] = {
+            "taskId": id,
+            "status": _STATUS[state.status],
+            "createdAt": _timestamp(own.record.created),
+            "lastUpdatedAt": _timestamp(max(state.updated, own.record.created)),
+            "ttlMs": int(settings.ttl_seconds * 1000),
+            "pollIntervalMs": int(settings.poll_seconds * 1000),
+        }
+        if message is not None:
+            members["statusMessage"] = message
+        if not is_offered:
+            gone = InternalError.of(TASK_TOOL_GONE, tool=own.record.tool)
+            return {**members, "status": "failed", "error": error_members(gone, self._language)}
+        if state.status == "asks":
+            requests = decode(self._reveal(own.task, state.questions))
+            members["inputRequests"] = {key: requests[key] for key in requests if key in state.open_keys}
+        elif state.status == "failed":
+            members["error"] = error_members(InternalError.of(TASK_WITHOUT_OUTCOME), self._language)
+        elif state.status == "ended":
+            name, _, value = self._reveal(own.task, state.outcome).partition(b":")
+            members[name.decode()] = EncodedJson(value)
+            members["status"] = "completed" if name == b"result" else "failed"
+            if name == b"error":
+                members["statusMessage"] = decode(value)["message"]
+        return members
+
+    # --- helpers
+
+    def _running(self) -> TaskEngine:
+        if self.engine is None:
+            raise StateError.of(TASKS_NOT_RUNNING)
+        return self.engine
+
+    def _reveal(self, task: str, text: str) -> bytes:
+        value = self._seals.reveal(task, text)
+        if value is None:
+            raise StateError.of(STATE_OF_TASK_UNREADABLE)
+        return value
+
+    def _record(self, task: str, state: TaskState, principal: Principal) -> TaskRecord | None:
+        text = self._seals.reveal(task, state.record)
+        record = None if text is None else TaskRecord.decoded(text)
+        return record if record is not None and record.principal[0] == principal.id else None
+
+
+def _timestamp(seconds: float) -> str:
+    """The time as ISO 8601, in UTC with milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_STATUS = {
+    "working": "working",
+    "asks": "input_required",
+    "ended": "completed",
+    "cancelled": "cancelled",
+    "failed": "failed",
+}
+
+
+def _key_in(key: str) -> str:
+    """The author's key of a question. A client sees it with the number of its round, so that no key comes twice."""
+    return key.partition(":")[2]

@@ -1,0 +1,101 @@
+"""Messages about tasks, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+TOO_MANY_TASKS: Final = message(
+    "TT5603",
+    "{tool} was not started: {limit} tasks of this caller have not ended. Wait for one of them, or cancel one.",
+    "{tool} 未启动：该调用方已有 {limit} 个任务尚未结束。请等待其中一个结束，或取消一个。",
+)
+TASK_STEP_INTERRUPTED: Final = message(
+    "TT5604",
+    "The task of {tool} ended: the server stopped within the step {step}, which may have taken effect. Check that "
+    "before you call {tool} again.",
+    "{tool} 的任务已结束：服务器在步骤 {step} 中停止，该步骤可能已经生效。请先核实，再重新调用 {tool}。",
+)
+TASK_TOOL_GONE: Final = message(
+    "TT5605",
+    "The task ended: the tool {tool} is not offered any more.",
+    "任务已结束：工具 {tool} 已不再提供。",
+)
+TASK_STEP_NOT_ASYNC: Final = message(
+    "TT5606",
+    "In an async function of a task, once({key}, …) takes an async function: its value is stored before it returns.",
+    "在任务的 async 函数中，once({key}, …) 需要 async 函数：其值会在返回前存储。",
+)
+TASK_WITHOUT_OUTCOME: Final = message(
+    "TT5607",
+    "The task ended without a result; the log of the server has the reason.",
+    "任务结束但没有结果；原因见服务器日志。",
+)
+TASK_QUESTION_NOT_DECLARED: Final = message(
+    "TT5608",
+    "The task of {tool} asks its client for {missing}, which the call did not declare.",
+    "{tool} 的任务需要向客户端请求 {missing}，但该调用没有声明此能力。",
+)
+TASKS_NOT_RUNNING: Final = message(
+    "TT5609",
+    "This server does not run tasks now.",
+    "该服务器目前不运行任务。",
+)
+STATE_OF_TASK_UNREADABLE: Final = message(
+    "TT5610",
+    "The stored state of a task cannot be opened with the keys of this server.",
+    "无法用本服务器的密钥打开任务的存储状态。",
+)
+TASK_DATABASE_NOT_OPENABLE: Final = message(
+    "TT5611",
+    "The database of tasks {url} cannot be opened: {problem}.",
+    "无法打开任务数据库 {url}：{problem}。",
+)
+TASK_DATABASE_UNREACHABLE: Final = message(
+    "TT5612",
+    "The database of tasks {url} cannot be used now: {problem}. It is not known whether the last request took effect.",
+    "任务数据库 {url} 目前无法使用：{problem}。上一个请求是否已生效无法得知。",
+)
+TASK_ENGINE_NOT_OPEN: Final = message(
+    "TT5613",
+    "The database of tasks {url} is not open.",
+    "任务数据库 {url} 未打开。",
+)
+TASK_ENGINE_TWICE: Final = message(
+    "TT5614",
+    "A process runs the tasks of one database, and this one runs those of {other} already. Run the server with the "
+    "tasks of {url} as a process of its own.",
+    "一个进程只能运行一个数据库的任务，本进程已在运行 {other} 的任务。请在单独的进程中运行使用 {url} 的服务器。",
+)
+TASK_ROW_DAMAGED: Final = message(
+    "TT5615",
+    "The stored rows of a task in {url} are damaged.",
+    "{url} 中存储的任务数据已损坏。",
+)
+TASK_PACKAGE_MISSING: Final = message(
+    "TT5616",
+    "Tasks need the package {package!r} of the extra 'tasks', which is not installed. Run: {command}",
+    "任务需要附加组件 'tasks' 中尚未安装的软件包 {package!r}。请运行：{command}",
+)
+TASK_URL_NOT_SUPPORTED: Final = message(
+    "TT5617",
+    "{url!r} names no database of tasks; supported: sqlite:///path, postgresql://host/database.",
+    "{url!r} 不是任务数据库；支持：sqlite:///path、postgresql://host/database。",
+)
+TASK_ENGINE_BESIDE_DBOS: Final = message(
+    "TT5618",
+    "Tasks run on DBOS, which this program uses itself; a process can have one of both. Run the server as a process of "
+    "its own.",
+    "任务运行在 DBOS 之上，而本程序自己也使用 DBOS；一个进程只能有其一。请在单独的进程中运行该服务器。",
+)
+TASK_DATABASE_SILENT: Final = message(
+    "TT5619",
+    "it did not answer in time",
+    "它没有及时应答",
+)
+TASK_NOT_STORED: Final = message(
+    "TT5633",
+    "{tool} was not started: its task cannot be stored now. Try again later.",
+    "{tool} 未启动：目前无法存储其任务。请稍后重试。",
+)
