@@ -31,6 +31,7 @@ from tooltrue import (
     TextResource,
     ToolError,
 )
+from tooltrue.errors import InvalidParams
 from tooltrue.protocol.types import InputRequiredResult
 
 server = Server("everything", version="1.0", instructions="One of everything, for the official conformance suite.")
@@ -430,3 +431,64 @@ def look_around(
 ) -> str:
     """Take an argument that a header repeats."""
     return f"looked in {region}"
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+@server.tool(effect="read")
+def greet(name: str) -> str:
+    """Greet somebody, never as a task."""
+    return f"Hello, {name}!"
+
+
+@server.tool(effect="read", task=True)
+async def slow_compute(seconds: float, label: str = "") -> str:
+    """Take its time."""
+    await asyncio.sleep(seconds)
+    return f"computed {label} in {seconds} s"
+
+
+@server.tool(effect="read", task="required")
+async def failing_job() -> str:
+    """Fail after a second."""
+    await asyncio.sleep(1)
+    raise ToolError("the job failed")
+
+
+@server.tool(effect="read", task=True)
+async def protocol_error_job() -> str:
+    """Fail by an error of the protocol."""
+    raise InvalidParams("the job cannot be done")
+
+
+@dataclass
+class Confirmation:
+    confirm: bool
+
+
+@server.tool(effect="read", task=True)
+async def confirm_delete(filename: str, context: Context) -> str:
+    """Ask before it deletes a file, which it does not have."""
+    answer = context.ask(Form(f"Delete {filename}?", Confirmation), key="confirm")
+    return f"deleted {filename}" if answer.value is not None and answer.value.confirm else f"kept {filename}"
+
+
+@server.tool(effect="read", task=True)
+async def multi_input(context: Context) -> str:
+    """Ask two questions at once."""
+    answers = context.ask_all({"first": Form("The first?", Confirmation), "second": Form("The second?", Confirmation)})
+    return ", ".join(f"{key}: {answer.action}" for key, answer in answers.items())
+
+
+@dataclass
+class UserName:
+    name: str
+
+
+@server.tool(effect="read", task="manual")
+async def test_tool_with_task(context: Context) -> str:
+    """Ask for a name, and go on as a task."""
+    answer: Answer[UserName] = context.ask(Form("What is your name?", UserName), key="user_name")
+    context.become_task()
+    return f"Hello, {answer.value.name if answer.value is not None else 'nobody'}!"
