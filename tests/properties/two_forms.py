@@ -342,7 +342,7 @@ async def _nested(world: World, arguments: dict[str, Any], context: Context) -> 
         return "not nested: a wait for its own slot would be long"
     do = arguments.get("text", "value")
     outcome = await world.provider.call_tool(ToolCall("t1", {"do": do if do != "nested" else "value"}, context))
-    return outcome if isinstance(outcome, InputRequiredResult) else f"nested: {outcome.content}"
+    return f"nested: {outcome.content}" if isinstance(outcome, CallToolResult) else outcome
 
 
 async def _cancel_within(world: World, arguments: dict[str, Any], context: Context) -> Any:

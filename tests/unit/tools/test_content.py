@@ -16,13 +16,14 @@ from tooltrue.protocol.types import (
     InputRequiredResult,
     TextContent,
     TextResource,
+    ToolOutcome,
 )
 from tooltrue.tools.content import failed, present, structured
 
 PICTURE = ImageContent(data="eA==", mimeType="image/png")
 
 
-def result(outcome: CallToolResult | InputRequiredResult) -> CallToolResult:
+def result(outcome: ToolOutcome) -> CallToolResult:
     assert isinstance(outcome, CallToolResult)
     return outcome
 
