@@ -20,13 +20,13 @@ from endurance.rows import ROWS, Row
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    print(_machine(), "", "| tried | figure | measured | bound |  |", "| --- | --- | ---: | ---: | --- |", sep="\n")
+    print(machine(), "", "| tried | figure | measured | bound |  |", "| --- | --- | ---: | ---: | --- |", sep="\n")
     broken = 0
     for row in options.only:
         begun = time.monotonic()
         figures = _measured(row, options.size)
         for number, figure in enumerate(figures):
-            print(_line(row.title if number == 0 else "", figure), flush=True)
+            print(line(row.title if number == 0 else "", figure), flush=True)
         broken += sum(not figure.held for figure in figures)
         print(f"{row.key}: {time.monotonic() - begun:.1f} s", file=sys.stderr)
     print("", f"{broken} of the bounds were broken" if broken else "every bound held", sep="\n")
@@ -40,12 +40,12 @@ def _measured(row: Row, size: float) -> Sequence[Figure]:
         return [Figure(f"failed: {type(error).__name__}: {str(error)[:200]}", 0, "", "", held=False, roughly=False)]
 
 
-def _line(title: str, figure: Figure) -> str:
+def line(title: str, figure: Figure) -> str:
     value = f"{figure.value:,.0f}" if figure.value == int(figure.value) else f"{figure.value:,.2f}"
     return f"| {title} | {figure.what} | {value} {figure.unit} | {figure.bound} | {'✓' if figure.held else '✗'} |"
 
 
-def _machine() -> str:
+def machine() -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     load = f"{os.cpu_count()} CPUs with load {os.getloadavg()[0]:.1f} before"
     return f"{python}, {platform.system()} {platform.machine()}, {load}"
