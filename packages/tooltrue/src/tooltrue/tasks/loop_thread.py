@@ -18,6 +18,7 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
 
@@ -26,12 +27,17 @@ class LoopThread:
             runner.get_loop().run_forever()
 
     async def run(self, work: Coroutine[Any, Any, T], context: contextvars.Context | None = None) -> T:
-        """Run a coroutine there, in ``context``, and wait for it here. If this is cancelled, it is."""
+        """Run a coroutine there, in ``context``, and wait for it here. If this is cancelled, it is. After the
+        end of the thread nothing runs, and this is cancelled: a plain function may outlive its engine."""
+        if self._is_stopped:
+            work.close()
+            raise asyncio.CancelledError
         inner = _within(context, work) if context is not None else work
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inner, self.loop))
 
     async def stop(self) -> None:
         """Cancel what runs there, and wait for the end of the thread."""
+        self._is_stopped = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         await asyncio.to_thread(self._thread.join)
 
