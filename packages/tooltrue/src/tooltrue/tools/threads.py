@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from tooltrue.tools.rounds import InputRequired
+from tooltrue.tools.rounds import BecomesTask, InputRequired
 from tooltrue.tools.wording import ABANDONED_THREAD_ENDED, THREAD_ABANDONED
 from tooltrue.wording import sentence
 
@@ -95,7 +95,7 @@ class _ThreadJob:
         self._end()
         if not self.future.done():
             # A future cannot carry StopIteration, and the loop must not see SystemExit or KeyboardInterrupt.
-            if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired):
+            if isinstance(error, StopIteration) or not isinstance(error, Exception | InputRequired | BecomesTask):
                 error = RuntimeError(f"the tool raised {type(error).__name__}").with_traceback(error.__traceback__)
             self.future.set_exception(error)
 
