@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any
@@ -593,3 +594,81 @@ async def test_our_client_follows_a_task_and_answers_its_questions(server: Serve
     async with server.serving(), Client(server, elicit=lambda question: {"name": "Ada"}) as client:
         assert (await client.call_tool("add", a=1, b=2)).value == 3
         assert (await client.call_tool("greet")).text == "Hello Ada"
+
+
+def interrupted(tmp_path: Path, begun: threading.Event, go: threading.Event) -> Server:
+    """A server whose steps wait for ``go``, in a function of each kind."""
+    server = Server("s", tasks=Tasks(store=f"sqlite:///{tmp_path}/tasks.db"), audit=False)
+
+    async def pay() -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        return "paid"
+
+    def plain_pay() -> str:
+        begun.set()
+        go.wait()
+        return "paid"
+
+    @server.tool(effect="write", task=True)
+    async def alone(context: Context) -> str:
+        """Pay."""
+        with contextlib.suppress(Exception):
+            return await context.once("pay", pay)
+        return "suppressed"
+
+    @server.tool(effect="write", task=True)
+    async def grouped(context: Context) -> str:
+        """Pay in a group."""
+
+        async def step() -> str:
+            return await context.once("pay", pay)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(step())
+        return "grouped"
+
+    @server.tool(effect="write", task=True)
+    def plain(context: Context) -> str:
+        """Pay on a thread."""
+        with contextlib.suppress(Exception):
+            return context.once("pay", plain_pay)
+        return "suppressed"
+
+    return server
+
+
+@pytest.mark.parametrize("tool", ["alone", "grouped", "plain"])
+@on_a_loop
+async def test_a_task_whose_step_was_interrupted_fails_with_the_name_of_the_step(tmp_path: Path, tool: str) -> None:
+    begun, go = threading.Event(), threading.Event()
+    try:
+        async with speaking(interrupted(tmp_path, begun, go)) as client:
+            task = await client.task(tool)
+            assert await asyncio.to_thread(begun.wait, LIMIT)
+        go.set()
+        async with speaking(interrupted(tmp_path, begun, go)) as client:
+            ended = await client.until(task, "completed", "failed", "input_required")
+    finally:
+        go.set()
+    assert ended["status"] == "failed"
+    assert ended["error"]["code"] == -32603
+    assert "'pay'" in ended["error"]["message"]
+    assert "TT5604" in ended["error"]["message"]
+
+
+@on_a_loop
+async def test_a_plain_function_becomes_a_task_where_it_says_so(tmp_path: Path) -> None:
+    server = Server("s", tasks=Tasks(store=f"sqlite:///{tmp_path}/tasks.db"), audit=False)
+
+    @server.tool(effect="read", task="manual")
+    def count(lines: int, context: Context) -> int:
+        """Count lines."""
+        if lines > 10:
+            context.become_task()
+        return lines
+
+    async with speaking(server) as client:
+        assert (await client.call("count", lines=1))["structuredContent"] == 1
+        task = await client.until(await client.task("count", lines=11), "completed")
+        assert task["result"]["structuredContent"] == 11

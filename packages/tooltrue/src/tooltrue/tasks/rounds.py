@@ -8,27 +8,28 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from tooltrue.errors import DefinitionError, ParseError
+from tooltrue.errors import DefinitionError, InternalError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, encode
-from tooltrue.tasks.engine import Checkpoints
-from tooltrue.tasks.wording import TASK_STEP_NOT_ASYNC
-from tooltrue.tools.rounds import Memory, Rounds
+from tooltrue.tasks.engine import Checkpoints, StepInterrupted
+from tooltrue.tasks.wording import TASK_STEP_INTERRUPTED, TASK_STEP_NOT_ASYNC
+from tooltrue.tools.rounds import InputRequired, Memory, Rounds
 from tooltrue.tools.wording import ONCE_VALUE_NOT_JSON
 
 __all__ = ["TaskRounds"]
 
 
 class TaskRounds(Rounds):
-    """One round of a task. ``hide`` and ``reveal`` seal the values that the engine stores.
+    """One round of a task of ``tool``. ``hide`` and ``reveal`` seal the values that the engine stores.
 
     Its number begins with 1, since the call itself was counted before the task began.
     """
 
-    __slots__ = ("_checkpoints", "_hide", "_loop", "_reveal")
+    __slots__ = ("_checkpoints", "_hide", "_loop", "_reveal", "_tool")
     of_task = True
 
     def __init__(
         self,
+        tool: str,
         memory: Memory | None,
         responses: Mapping[str, Json],
         checkpoints: Checkpoints,
@@ -37,6 +38,7 @@ class TaskRounds(Rounds):
     ) -> None:
         super().__init__(memory, responses)
         self.number += 1
+        self._tool = tool
         self._checkpoints = checkpoints
         self._hide = hide
         self._reveal = reveal
@@ -61,7 +63,7 @@ class TaskRounds(Rounds):
             return self._packed(key, await step, awaited=True)
 
         try:
-            return self._unpacked(key, await self._checkpoints.once(key, run, retry=retry))
+            return self._unpacked(key, await self._checkpoint(key, run, retry))
         finally:
             if inspect.iscoroutine(step):
                 step.close()  # of a step that was stored before, which has not begun
@@ -74,8 +76,16 @@ class TaskRounds(Rounds):
             value = await asyncio.get_running_loop().run_in_executor(None, context.run, make)
             return self._packed(key, value, awaited=False)
 
-        checkpoint = self._checkpoints.once(key, run, retry=retry)
+        checkpoint = self._checkpoint(key, run, retry)
         return self._unpacked(key, asyncio.run_coroutine_threadsafe(checkpoint, self._loop).result())
+
+    async def _checkpoint(self, key: str, run: Callable[[], Awaitable[str]], retry: bool) -> str:
+        """Return the stored value of a step. Ends the task if the step may have run before."""
+        try:
+            return await self._checkpoints.once(key, run, retry=retry)
+        except StepInterrupted:
+            interrupted = InternalError.of(TASK_STEP_INTERRUPTED, tool=self._tool, step=repr(key))
+            raise InputRequired(interrupted) from None
 
     def _packed(self, key: str, value: Any, *, awaited: bool) -> str:
         try:

@@ -31,7 +31,7 @@ from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
 from tooltrue.protocol.input_requests import lacking, malformed
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value
 from tooltrue.state.facts import Facts
-from tooltrue.tasks.engine import RoundAsks, RoundEnd, RoundOutcome, StepInterrupted, TaskEngine, TaskRound, TaskState
+from tooltrue.tasks.engine import RoundAsks, RoundEnd, RoundOutcome, TaskEngine, TaskRound, TaskState
 from tooltrue.tasks.progress import TaskChannel, status_message
 from tooltrue.tasks.records import TaskRecord, TaskSeals, owner_of, plain_memory
 from tooltrue.tasks.rounds import TaskRounds
@@ -39,7 +39,6 @@ from tooltrue.tasks.wording import (
     STATE_OF_TASK_UNREADABLE,
     TASK_NOT_STORED,
     TASK_QUESTION_NOT_DECLARED,
-    TASK_STEP_INTERRUPTED,
     TASK_TOOL_GONE,
     TASK_WITHOUT_OUTCOME,
     TASKS_NOT_RUNNING,
@@ -173,6 +172,7 @@ class TaskService:
         responses = {_key_in(key): decode(self._reveal(task, text)) for key, text in round.responses.items()}
         stored = record.memory if round.memory is None else decode(self._reveal(task, round.memory))
         rounds = TaskRounds(
+            record.tool,
             None if stored is None else Memory(**stored),
             responses,
             round.checkpoints,
@@ -199,8 +199,6 @@ class TaskService:
             outcome = InternalError.of(TASK_TOOL_GONE, tool=record.tool)
         except RpcError as error:
             outcome = error
-        except StepInterrupted as error:
-            outcome = InternalError.of(TASK_STEP_INTERRUPTED, tool=record.tool, step=repr(error.key))
         except ToolError as error:  # too many rounds
             outcome = InternalError(error.say(record.language), code=error.code, facts=error.facts)
         finally:

@@ -36,7 +36,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar, cast
 
-from tooltrue.errors import DefinitionError, InvalidParams, ParseError, ToolError
+from tooltrue.errors import DefinitionError, InvalidParams, ParseError, RpcError, ToolError
 from tooltrue.jsonrpc.messages import Json, canonical, decode, encode
 from tooltrue.protocol.input_requests import InputRequest, malformed
 from tooltrue.protocol.types import InputRequiredResult, Value, replaced
@@ -105,27 +105,34 @@ class ClientQuestion(Generic[T]):
 
 
 class InputRequired(BaseException):
-    """Ends a round: with a question, or because of an invalid answer. Not an ``Exception``, so that a body that catches
-    those does not swallow it.
+    """Ends a round: with a question, or with an error of the protocol, such as an invalid answer. Not an ``Exception``,
+    so that a body that catches those does not swallow it.
     """
 
-    def __init__(self, outcome: InputRequiredResult | InvalidParams) -> None:
+    def __init__(self, outcome: InputRequiredResult | RpcError) -> None:
         super().__init__("the round ends here; an answer starts the next")
         self.outcome = outcome
 
 
 def how_it_ended(error: BaseException) -> InputRequiredResult:
-    """Return the question with which a round ended. Other exceptions are raised as they are.
+    """Return the question with which a round ended. Its error and other exceptions are raised.
 
-    Of several that were asked side by side (a task group), the first counts; the others are asked in later rounds.
+    Of several that were asked side by side (a task group), the first counts; the others are asked in later rounds. An
+    error counts before them: there is no later round.
     """
-    first, *others = _leaves(error)
-    if not isinstance(first, InputRequired) or not all(isinstance(other, InputRequired) for other in others):
-        raise error
-    error = first
-    if isinstance(error.outcome, InvalidParams):
-        raise error.outcome
-    return error.outcome
+    questions = list[InputRequiredResult]()
+    failures = list[RpcError]()
+    for leaf in _leaves(error):
+        match leaf:
+            case InputRequired(outcome=RpcError() as failure):
+                failures.append(failure)
+            case InputRequired(outcome=InputRequiredResult() as question):
+                questions.append(question)
+            case _:
+                raise error
+    if failures:
+        raise failures[0]
+    return questions[0]
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
