@@ -146,6 +146,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
             "max_argument_bytes": _COUNT,
             "blocked_seconds": _NUMBER,
             "lifespan_seconds": _NUMBER,
+            "task_seconds": _NUMBER,
         },
         _limits,
     ),
