@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
@@ -114,12 +114,16 @@ async def slow() -> str:
 
 
 @pytest.mark.process
-def test_a_call_survives_the_restart_of_its_server(tmp_path: Path):
+@pytest.mark.parametrize("keys", [{}, {"TOOLTRUE_SEALING_KEY": "k" * 43 + "="}], ids=["keys of its own", "shared keys"])
+@pytest.mark.parametrize("end", [ask_to_end, subprocess.Popen.kill], ids=["asked to end", "killed"])
+def test_a_call_survives_the_restart_of_its_server(
+    end: Callable[[subprocess.Popen[bytes]], None], keys: dict[str, str], tmp_path: Path
+):
     (tmp_path / "slow.py").write_text(SLOW)
     port = free_port()
     arguments = command("serve", str(tmp_path / "slow.py"), "--http", f"127.0.0.1:{port}")
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    env = environment(TOOLTRUE_SEALING_KEY="k" * 43 + "=")
+    env = environment(**keys)
 
     async def main() -> str:
         async with asyncio.timeout(LIMIT):
@@ -128,7 +132,7 @@ def test_a_call_survives_the_restart_of_its_server(tmp_path: Path):
                 async with Client(f"http://127.0.0.1:{port}/mcp") as client:
                     following = asyncio.ensure_future(client.call_tool("slow"))
                     await asyncio.to_thread(first.wait_for, "the tool has begun")
-                    ask_to_end(first.popen)
+                    end(first.popen)
                     await asyncio.to_thread(first.ended)
                     with started(arguments, env=env, **pipes):
                         return (await following).text

@@ -101,7 +101,7 @@ def _as_it_is(guard: Guard) -> Guard:
 class Deployment(Value, frozen=True):
     """The decisions of the code that serves a server, beside those of its author: the operator's file, the name of this
     instance, the authentication over HTTP in place of the file's, the keys and facts that ``workers`` share (their name
-    and number), and settings that override all others.
+    and number; ``has_new_keys`` if the keys do not outlive them), and settings that override all others.
     """
 
     config: OperatorConfig | None = None
@@ -111,6 +111,7 @@ class Deployment(Value, frozen=True):
     facts: Facts | None = None
     workers: tuple[str, int] = ("", 1)
     metrics: bool = False
+    has_new_keys: bool = False
     override: Callable[[Guard], Guard] = _as_it_is
 
 
@@ -360,7 +361,9 @@ class Server:
             return contextlib.nullcontext()
         from tooltrue.server.running_tasks import running_tasks  # noqa: PLC0415 - few servers run tasks
 
-        sealer = served.sealer if self._keys or self._deployment.keys else None
+        deployment = self._deployment
+        has_lasting_keys = bool(self._keys) or (bool(deployment.keys) and not deployment.has_new_keys)
+        sealer = served.sealer if has_lasting_keys else None
         return running_tasks(served.tasks, served.provider, self.name, sealer)
 
     _realm = ""
@@ -772,12 +775,19 @@ class Server:
         return bool(self._keys)
 
     def share(
-        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
+        self,
+        *,
+        keys: Sequence[bytes],
+        facts: Facts,
+        workers: tuple[str, int] = ("", 1),
+        metrics: bool = False,
+        has_new_keys: bool = False,
     ) -> None:
         """Use the keys and facts shared by all workers, before the first use, unless the author gave some.
         ``workers`` is the name and size of the group of workers; ``metrics`` serves metrics, like the setting.
+        ``has_new_keys``: the keys were made for these workers, and seal nothing that outlives them.
         """
-        self._deploy(keys=keys, facts=facts, workers=workers, metrics=metrics)
+        self._deploy(keys=keys, facts=facts, workers=workers, metrics=metrics, has_new_keys=has_new_keys)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:

@@ -105,7 +105,9 @@ class _Orders:
 
 
 def _serve(job: DevJob, listener: socket.socket, server: Server, callers: AuthSettings, report: _Report) -> None:
-    settings = WorkerSettings(lambda: server, callers, (*job.hosts, *callers.hosts), job.state, job.keys)
+    settings = WorkerSettings(
+        lambda: server, callers, (*job.hosts, *callers.hosts), job.state, job.keys, has_new_keys=True
+    )
     worker = _DevWorker(settings, server, report)
     http_runner.run(lambda: worker, listener, workers=1)
 

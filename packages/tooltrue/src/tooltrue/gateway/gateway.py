@@ -212,11 +212,17 @@ class Gateway(Server):
             view.started_as(started)
 
     def share(
-        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
+        self,
+        *,
+        keys: Sequence[bytes],
+        facts: Facts,
+        workers: tuple[str, int] = ("", 1),
+        metrics: bool = False,
+        has_new_keys: bool = False,
     ) -> None:
-        super().share(keys=keys, facts=facts, workers=workers, metrics=metrics)
+        super().share(keys=keys, facts=facts, workers=workers, metrics=metrics, has_new_keys=has_new_keys)
         for view in self.views.values():
-            view.share(keys=keys, facts=facts, workers=workers)
+            view.share(keys=keys, facts=facts, workers=workers, has_new_keys=has_new_keys)
 
     def with_guard(self, origin: str = "with_guard({}=…)", **settings: Any) -> Server:
         """This very gateway with other settings, before its first use: it has one host, and its lifespan is its own."""

@@ -46,9 +46,15 @@ class GatewayView(Server):
         return PrefixedFacts(facts, f"view {self.view.name}:")
 
     def share(
-        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int] = ("", 1), metrics: bool = False
+        self,
+        *,
+        keys: Sequence[bytes],
+        facts: Facts,
+        workers: tuple[str, int] = ("", 1),
+        metrics: bool = False,
+        has_new_keys: bool = False,
     ) -> None:
-        super().share(keys=keys, facts=self._own_facts(facts), workers=workers)
+        super().share(keys=keys, facts=self._own_facts(facts), workers=workers, has_new_keys=has_new_keys)
 
     # --- of the gateway -----------------------------------------------------------------------------------------------
 

@@ -109,6 +109,7 @@ def serve_http(
             (secrets.token_hex(8), workers),
             settings.metrics,
             settings.drain,
+            not keys,
             settings.begin_log,
         )
         count = "1 worker" if workers == 1 else f"{workers} workers"

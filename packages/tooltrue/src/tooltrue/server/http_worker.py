@@ -49,7 +49,9 @@ class ServedServer(Protocol):
 
     def use_auth(self, auth_settings: AuthSettings) -> None: ...
 
-    def share(self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int], metrics: bool) -> None: ...
+    def share(
+        self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int], metrics: bool, has_new_keys: bool
+    ) -> None: ...
 
     def http_app(self, *, access: AllowedHosts | None, sse: bool, signals: bool) -> HttpApp: ...
 
@@ -64,9 +66,10 @@ def no_log_format() -> None:
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """The settings of a worker, pickled if there are several. ``load`` makes the server; ``hosts`` are allowed in Host
-    and Origin; ``keys`` seal, base64; ``state`` is the URL of the shared store; ``sse`` also serves the deprecated
-    HTTP+SSE transport, ``metrics`` the figures of the ``crew``: the common name of the workers, and their number.
-    ``drain``: seconds between the stop signal and the end. ``begin_log`` configures the log.
+    and Origin; ``keys`` seal, base64 (``has_new_keys`` if they were made for this start); ``state`` is the URL of the
+    shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``: the
+    common name of the workers, and their number. ``drain``: seconds between the stop signal and the end. ``begin_log``
+    configures the log.
     """
 
     load: LoadServer
@@ -78,6 +81,7 @@ class WorkerSettings:
     crew: tuple[str, int] = ("", 1)
     metrics: bool = False
     drain: float = 0.0
+    has_new_keys: bool = False
     begin_log: Callable[[], None] = no_log_format
 
 
@@ -137,6 +141,7 @@ class Worker:
                 facts=facts,
                 workers=self._job.crew,
                 metrics=self._job.metrics,
+                has_new_keys=self._job.has_new_keys,
             )
             self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
             last_seconds = _LAST_SECONDS + server.lifespan_seconds
