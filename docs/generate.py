@@ -301,7 +301,7 @@ def _file(layer: str) -> str:
 VERBS = re.compile(r"(<!-- verbs: (\w+) -->\n).*?(<!-- end of verbs -->)", re.DOTALL)
 TASKS = {
     ("write a server", "编写服务器"): ("new", "dev", "test", "check", "lock", "diff"),
-    ("serve it", "启动服务"): ("serve", "keys", "approvals", "grants", "audit", "policy"),
+    ("serve it", "启动服务"): ("serve", "keys", "approvals", "grants", "tasks", "audit", "policy"),
     ("use a server", "使用服务器"): ("list", "call", "inspect", "chat", "login", "logout"),
     ("set up clients and hosts", "设置客户端和宿主"): ("connect", "inventory", "trust", "pins", "gateway", "wrap"),
     ("improve tools", "改进工具"): ("find", "eval", "doctor"),

@@ -159,6 +159,7 @@ PARTS = (
         verbs=("approvals", "audit", "policy"),
         windows="yes; an access list keeps files private",
     ),
+    Part("tasks", ("tests/unit/tasks",), verbs=("tasks",)),
     Part('tools with `isolation="process"`', ("tests/unit/tools",), windows="yes; without a warm process to copy"),
     Part(
         "a client over stdio and HTTP",

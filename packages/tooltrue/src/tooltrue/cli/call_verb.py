@@ -36,7 +36,7 @@ from tooltrue.protocol.name_rules import REPLACES
 from tooltrue.protocol.types import ToolDefinition
 from tooltrue.wording import Worded
 
-__all__ = ["command", "read_arguments"]
+__all__ = ["command", "read_arguments", "read_pairs"]
 
 _SECONDS = 60.0
 
@@ -163,7 +163,12 @@ def _whole(text: str | None) -> dict[str, Any]:
 
 def read_arguments(pairs: tuple[str, ...], tool: ToolDefinition | None) -> dict[str, Any]:
     """Parse ``key=value`` and ``key:=json`` pairs into arguments, by the types of the tool's schema."""
-    properties: Mapping[str, Any] = tool.inputSchema.get("properties", {}) if tool else {}
+    return read_pairs(pairs, tool.inputSchema if tool else {})
+
+
+def read_pairs(pairs: tuple[str, ...], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse ``key=value`` and ``key:=json`` pairs, by the types of the schema of an object."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
     arguments: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")

@@ -315,6 +315,41 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "-- 之后的内容是 FILE.py 自己的选项。"
         ),
     },
+    "tasks": {
+        "short": "查看并处理服务器的任务。",
+        "help": "列出、查看、取消和回答服务器的任务，无论该服务器是否在运行。",
+        "--server": "此名称的服务器。默认：唯一有任务的服务器。",
+        "--store": "任务的数据库，如果服务器另有设置。",
+        "--sealing-key-file": "服务器的密钥。默认：$TOOLTRUE_SEALING_KEY，否则为数据库旁边的文件。",
+    },
+    "tasks answer": {
+        "short": "回答任务的问题。",
+        "help": (
+            "回答 TASK（编号的开头部分）所问的问题：通过其表单的字段，或在此终端。\n\n"
+            "表单需要文本时值为文本，否则为 JSON；KEY:=VALUE 始终为 JSON。"
+        ),
+        "--question": "只回答此问题。",
+        "--decline": "拒绝回答。",
+        "--decline takes no KEY=VALUE.": "--decline 不能与 KEY=VALUE 一起使用。",
+    },
+    "tasks cancel": {
+        "short": "取消任务。",
+        "help": "取消 TASK（编号的开头部分）。运行它的进程会在几秒内结束它。",
+    },
+    "tasks list": {
+        "short": "列出任务。",
+        "help": "列出服务器尚未删除的任务，最新的在前。",
+        "--state": "只列出处于此状态的任务。",
+        "--caller": "只列出此调用方的任务。",
+        "--tool": "只列出此工具的任务。",
+        "--limit": "最多列出多少个。",
+        "--json": "输出 JSON。",
+    },
+    "tasks show": {
+        "short": "查看任务。",
+        "help": "查看 TASK（编号的开头部分）：其调用（密钥已遮盖）、所问的问题及其结果。",
+        "--json": "输出 JSON。",
+    },
     "test": {
         "short": "测试服务器是否符合其契约。",
         "help": (

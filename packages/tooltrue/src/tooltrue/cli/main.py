@@ -51,7 +51,7 @@ _VERBS = (
         "list",
         "login",
     ),
-    *("logout", "new", "pins", "policy", "serve", "test", "trust", "wrap"),
+    *("logout", "new", "pins", "policy", "serve", "tasks", "test", "trust", "wrap"),
 )
 """The verbs of this distribution. A plugin cannot replace one: its verb of the same name is never found."""
 

@@ -32,7 +32,7 @@ from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.argument_display import display_arguments
 from tooltrue.wording import sentence
 
-__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "prompted"]
+__all__ = ["agrees", "answer_question", "approval_field", "confirmed", "elicit_here", "prompted"]
 
 
 def confirmed(text: str) -> bool:
@@ -116,7 +116,7 @@ async def _ask_person(question: Elicitation, server: str) -> Reply:
         return await _visited(question.url, server)
     _say(_sentence(HINT_CANCEL_QUESTION_KEY))
     fields = (question.fields or {}).get("properties", {})
-    if (name := _decision(fields)) is not None:
+    if (name := approval_field(fields)) is not None:
         word = await _choose(_sentence(CONSOLE_ALLOW_REQUEST), _WORDS_OF_SESSION)
         return _reply(word, {name: word})
     return await _filled(question.fields or {}, server)
@@ -160,7 +160,7 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
             return _reply(word, values)
 
 
-def _decision(fields: Mapping[str, Any]) -> str | None:
+def approval_field(fields: Mapping[str, Any]) -> str | None:
     """The only field of a form in which a tooltrue server asks for approval; ``None`` for any other form."""
     for name, field in fields.items() if len(fields) == 1 else ():
         options = {one.get("const") for one in field.get("oneOf", ())} | {*field.get("enum", ())}

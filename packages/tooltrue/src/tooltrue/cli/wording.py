@@ -817,3 +817,54 @@ COMMAND_WITHOUT_GRANTS: Final = message(
     "{file} has no server whose callers have grants: no [servers.NAME.auth.caller].",
     "{file} 中没有调用者需授权的服务器：没有 [servers.NAME.auth.caller]。",
 )
+# tasks
+TASK_DATABASE_NOT_FOUND: Final = message(
+    "TT4841",
+    "There is no database of tasks {what}. Servers of this user that have one: {known}. Name one with --server NAME, "
+    "or a database with --store URL.",
+    "没有任务数据库 {what}。此用户已有任务数据库的服务器：{known}。请用 --server NAME 或 --store URL 指定。",
+)
+TASK_DATABASE_REQUIRED: Final = message(
+    "TT4842",
+    "Which tasks? Say --server NAME, or --store URL. Servers of this user that have tasks: {known}.",
+    "要查看哪些任务？请用 --server NAME 或 --store URL 指定。此用户已有任务的服务器：{known}。",
+)
+TASK_KEYS_REQUIRED: Final = message(
+    "TT4843",
+    "The tasks in {store} are sealed, and there are no keys beside them. Name the keys of the server with "
+    "--sealing-key-file FILE, or in TOOLTRUE_SEALING_KEY.",
+    "{store} 中的任务已密封，旁边没有密钥文件。请用 --sealing-key-file FILE 或 TOOLTRUE_SEALING_KEY 提供服务器的密钥。",
+)
+TASK_KEYS_WRONG: Final = message(
+    "TT4844",
+    "The tasks in {store} are sealed with other keys than those in {place}. Name the keys of the server with "
+    "--sealing-key-file FILE.",
+    "{store} 中的任务并非用 {place} 中的密钥密封。请用 --sealing-key-file FILE 提供服务器的密钥。",
+)
+TASK_ID_UNKNOWN: Final = message(
+    "TT4845",
+    "No task begins with {task}. `tooltrue tasks list` shows the tasks there are.",
+    "没有以 {task} 开头的任务。`tooltrue tasks list` 会列出现有的任务。",
+)
+TASK_ID_AMBIGUOUS: Final = message(
+    "TT4846",
+    "Several tasks begin with {task}. Give more of the id.",
+    "有多个任务以 {task} 开头。请给出更长的编号。",
+)
+TASK_STATE_MISFIT: Final = message(
+    "TT4847",
+    "The task {task} is {state}: there is nothing to {verb}.",
+    "任务 {task} 的状态为 {state}：无法执行 {verb}。",
+)
+TASK_QUESTION_CHOICE: Final = message(
+    "TT4848",
+    "Which question of the task {task}? Say --question KEY. It asks: {keys}.",
+    "要回答任务 {task} 的哪个问题？请用 --question KEY 指定。它的问题：{keys}。",
+)
+TASK_QUESTION_NOT_ANSWERABLE: Final = message(
+    "TT4849",
+    "The question {key} cannot be answered here: a form takes KEY=VALUE, or a person at a terminal; a page and an "
+    "approval take a person at a terminal; any other question is for its client.",
+    "无法在此回答问题 {key}：表单可用 KEY=VALUE 或由终端前的人回答；网页和批准须由终端前的人"
+    "处理；其他问题只能由其客户端回答。",
+)

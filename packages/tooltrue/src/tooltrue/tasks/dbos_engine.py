@@ -341,7 +341,10 @@ class DbosEngine:
         return {key: texts[key] for key in ids.values() if key in texts}
 
     async def _look_up(self, task: str) -> TaskState | None:
-        rounds = await self._rounds(task)
+        return await self._state(task, await self._rounds(task))
+
+    async def _state(self, task: str, rounds: Sequence[WorkflowStatus]) -> TaskState | None:
+        """The state of a task by its rounds."""
         if not rounds or rounds[0].name != _ROUND:
             return None
         first, last = rounds[0], rounds[-1]

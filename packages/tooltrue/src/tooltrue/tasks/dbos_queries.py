@@ -46,6 +46,18 @@ class Queries:
         rows = self._rows(_EXPIRED, now=milliseconds)
         return sorted({id.rpartition("/")[0] for (id,) in rows})
 
+    def newest(self, owner: str) -> list[str]:
+        """All tasks, or those of one owner, the newest first."""
+        return [id.rpartition("/")[0] for (id,) in self._rows(_NEWEST, owner=owner)]
+
+    def starting(self, prefix: str) -> list[str]:
+        """Up to two tasks whose ids begin with ``prefix``, which is hexadecimal."""
+        return [id.rpartition("/")[0] for (id,) in self._rows(_STARTING, first=f"{prefix}%/0")]
+
+    def applications(self) -> list[str]:
+        """The applications that have tasks in this database, whatever application this is."""
+        return [name for (name,) in self._rows(_APPLICATIONS)]
+
     def beside(self, tasks: Sequence[str]) -> list[str]:
         """The ids of the rows beside the rounds of these tasks."""
         return [id for (id,) in self._rows(_BESIDE, tasks=tasks)]
@@ -70,6 +82,14 @@ WHERE s.authenticated_user = :owner AND s.application_name = :application"""
 _EXPIRED = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""
+_NEWEST = """\
+SELECT workflow_uuid FROM {schema}workflow_status
+WHERE application_name = :application AND name = :round AND workflow_uuid LIKE '%/0'
+AND (:owner = '' OR authenticated_user = :owner) ORDER BY created_at DESC, workflow_uuid"""
+_STARTING = """\
+SELECT workflow_uuid FROM {schema}workflow_status
+WHERE application_name = :application AND name = :round AND workflow_uuid LIKE :first LIMIT 2"""
+_APPLICATIONS = "SELECT DISTINCT application_name FROM {schema}workflow_status WHERE name = :round ORDER BY 1"
 _BESIDE = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE queue_name = :queue AND status = 'ENQUEUED' AND queue_partition_key IN :tasks"""

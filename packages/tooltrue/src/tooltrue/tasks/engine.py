@@ -11,7 +11,7 @@ they are sealed before they come here, and opened after they left.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from tooltrue.protocol.types import Value
@@ -23,7 +23,9 @@ __all__ = [
     "RoundOutcome",
     "RunRound",
     "StepInterrupted",
+    "StoredTask",
     "TaskEngine",
+    "TaskInspector",
     "TaskRound",
     "TaskState",
 ]
@@ -145,4 +147,34 @@ class TaskEngine(Protocol):
 
     async def sweep(self) -> int:
         """Cancel and remove expired tasks, and return their number."""
+        ...
+
+
+class StoredTask(Value, frozen=True):
+    """A task as its operator finds it: ``rounds`` is the number of those that have begun, and ``expires`` is in seconds
+    since 1970."""
+
+    id: str
+    state: TaskState
+    rounds: int
+    expires: float | None
+
+
+class TaskInspector(Protocol):
+    """The tasks of a server from outside of it, in a process that runs none. ``StateError`` as of an engine."""
+
+    def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask]:
+        """All tasks, or those of one owner, the newest first. They are loaded as they are iterated over."""
+        ...
+
+    async def starting(self, prefix: str) -> Sequence[StoredTask]:
+        """Return the tasks whose ids begin with ``prefix``, and at most two of them."""
+        ...
+
+    async def answer(self, task: str, responses: Mapping[str, str]) -> None:
+        """As of an engine. A process of the server begins the next round."""
+        ...
+
+    async def cancel(self, task: str) -> None:
+        """As of an engine. The process that runs the round ends it."""
         ...

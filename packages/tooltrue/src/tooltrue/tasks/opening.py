@@ -1,18 +1,21 @@
-"""The engine for a URL. Its package is loaded here, and only here: servers without tasks never import it."""
+"""The engine for a URL, and the inspector. Their package is loaded here, and only here: servers without tasks never
+import it."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from collections.abc import AsyncGenerator
 from functools import partial
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import required
 from tooltrue.state.places import sqlite_url, tasks_file
-from tooltrue.tasks.engine import TaskEngine
+from tooltrue.tasks.engine import TaskEngine, TaskInspector
 from tooltrue.tasks.wording import TASK_PACKAGE_MISSING
 
-__all__ = ["new_engine", "store_url"]
+__all__ = ["inspecting", "new_engine", "store_url"]
 
 
 def store_url(store: str | None, server: str) -> str:
@@ -32,6 +35,16 @@ def _new_engine(url: str, instance: str) -> TaskEngine:
         from tooltrue.tasks.dbos_engine import DbosEngine  # noqa: PLC0415 - DBOS comes with an extra
 
         return DbosEngine(url, instance=instance)
+
+
+@contextlib.asynccontextmanager
+async def inspecting(url: str, *, instance: str | None = None) -> AsyncGenerator[TaskInspector]:
+    """Context with the tasks of ``instance`` at ``url``, which this process does not run; without a name, those of the
+    only one. ``ConfigurationError`` if there are several, or no database, and as of :func:`new_engine`."""
+    with required("dbos", "tasks", partial(_missing, "dbos")):
+        from tooltrue.tasks.dbos_inspector import DbosInspector  # noqa: PLC0415 - DBOS comes with an extra
+    async with DbosInspector(url, instance=instance).attached() as inspector:
+        yield inspector
 
 
 def _missing(package: str, command: str) -> ConfigurationError:

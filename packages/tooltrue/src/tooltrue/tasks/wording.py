@@ -99,3 +99,8 @@ TASK_NOT_STORED: Final = message(
     "{tool} was not started: its task cannot be stored now. Try again later.",
     "{tool} 未启动：目前无法存储其任务。请稍后重试。",
 )
+TASKS_OF_SEVERAL_SERVERS: Final = message(
+    "TT4840",
+    "Several servers have their tasks in {url}. Name one of them with --server NAME.",
+    "{url} 中有多个服务器的任务。请用 --server NAME 指定其中之一。",
+)

@@ -1,0 +1,113 @@
+"""A task as its operator sees it: what the engine has stored, opened with the keys of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
+from tooltrue.protocol.input_requests import InputRequest
+from tooltrue.protocol.types import Value
+from tooltrue.tasks.engine import StoredTask, TaskState
+from tooltrue.tasks.records import TaskRecord, TaskSeals
+from tooltrue.tasks.wording import TASK_WITHOUT_OUTCOME
+from tooltrue.wording import sentence
+
+__all__ = ["STATUSES", "InspectedTask", "inspected"]
+
+Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
+
+STATUSES: tuple[Status, ...] = ("working", "input_required", "completed", "failed", "cancelled")
+
+
+class InspectedTask(Value, frozen=True):
+    """Times are seconds since 1970. ``questions`` are those without an answer. ``message`` is the first question, or
+    the text of an error."""
+
+    id: str
+    tool: str
+    caller: str
+    client: str
+    status: Status
+    message: str
+    created: float
+    updated: float
+    expires: float | None
+    rounds: int
+    arguments: Mapping[str, Any]
+    questions: Mapping[str, InputRequest]
+    result: Mapping[str, Json] | None
+    error: Mapping[str, Json] | None
+
+
+def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> InspectedTask | None:
+    """Open a task; ``None`` if it was sealed with other keys."""
+    state, opened = task.state, _opened(task, seals)
+    if opened is None:
+        return None
+    record, questions, name, value = opened
+    result, error = (value if name == kind else None for kind in ("result", "error"))
+    return InspectedTask(
+        task.id,
+        record.tool,
+        record.principal[0],
+        record.principal[2],
+        _status(state, error),
+        _message(state, questions, result, error, language),
+        record.created,
+        max(state.updated, record.created),
+        task.expires,
+        task.rounds,
+        record.arguments,
+        questions,
+        result,
+        error,
+    )
+
+
+def _opened(
+    task: StoredTask, seals: TaskSeals
+) -> tuple[TaskRecord, dict[str, InputRequest], str, dict[str, Json]] | None:
+    """The record, the open questions, and the name and value of the outcome, which are empty without one."""
+    state = task.state
+    texts = (state.record, state.questions, state.outcome)
+    record, questions, outcome = (seals.reveal(task.id, text) if text else b"" for text in texts)
+    if record is None or questions is None or outcome is None:
+        return None
+    asked: dict[str, InputRequest] = decode(questions) if questions else {}
+    name, _, value = outcome.partition(b":")
+    return (
+        TaskRecord.decoded(record),
+        {key: asked[key] for key in asked if key in state.open_keys},
+        name.decode(),
+        decode(value) if value else {},
+    )
+
+
+def _status(state: TaskState, error: object) -> Status:
+    match state.status:
+        case "asks":
+            return "input_required"
+        case "ended":
+            return "completed" if error is None else "failed"
+        case status:
+            return status
+
+
+def _message(
+    state: TaskState,
+    questions: Mapping[str, InputRequest],
+    result: Mapping[str, Json] | None,
+    error: Mapping[str, Json] | None,
+    language: str,
+) -> str:
+    if state.status == "failed":
+        return sentence(TASK_WITHOUT_OUTCOME, language, {})
+    for question in questions.values():
+        params = question.get("params")
+        return str(params.get("message") or question["method"]) if is_object(params) else str(question["method"])
+    if error is not None:
+        return str(error.get("message", ""))
+    content = None if result is None or not result.get("isError") else result.get("content")
+    texts = (block.get("text") for block in content if is_object(block)) if is_array(content) else ()
+    return next((text for text in texts if isinstance(text, str)), "")

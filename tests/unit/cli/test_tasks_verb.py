@@ -1,0 +1,340 @@
+"""``tooltrue tasks``: the tasks of a server that serves meanwhile, in the words of a command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import TypedDict
+
+from support.serving import command, environment
+from support.terminals import open_terminal
+from support.reading import read_soon
+from support.warm_command import warm_command
+from tooltrue import Client, Context, Form, Server, Tasks, ToolError
+from tooltrue.testing.state import LIMIT
+
+pytestmark = pytest.mark.process
+
+CONTROL = "\x1b]0;owned\x07"
+
+
+class Person(TypedDict):
+    name: str
+    age: int
+
+
+class Word(TypedDict):
+    word: str
+
+
+PERSON = Form("Your name, and your age?", Person)
+
+
+def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        asyncio.run(test(*arguments, **named))
+
+    return run
+
+
+def made(store: str | None = None, name: str = "desk", **settings: Any) -> Server:
+    server = Server(name, tasks=Tasks(store=store), audit=False, **settings)
+
+    @server.tool(effect="read", task=True)
+    async def greet(context: Context) -> str:
+        """Greet a person."""
+        answer = context.ask(PERSON)
+        return f"Hello {answer.value['name']}, {answer.value['age']}" if answer.value else "Hello nobody"
+
+    @server.tool(effect="read", task=True)
+    async def pair(context: Context) -> str:
+        """Ask two things."""
+        answers = context.ask_all({"one": Form("One?", Word), "two": Form("Two?", Word)})
+        return " and ".join(answer.value["word"] for answer in answers.values() if answer.value)
+
+    @server.tool(effect="read", task=True)
+    async def wait(api_key: str = "", note: str = "") -> str:
+        """Wait for ever."""
+        return await asyncio.Event().wait() and "over"
+
+    @server.tool(effect="read", task=True)
+    async def fail() -> str:
+        """Fail."""
+        raise ToolError(f"{CONTROL}no such thing")
+
+    @server.tool(effect="read", task=True)
+    async def long() -> str:
+        """Say much."""
+        return "x" * 5_000 + "the end"
+
+    return server
+
+
+class Desk:
+    """An operator's command line, and the client of a server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.options: tuple[str, ...] = ()
+        self.env = environment(XDG_STATE_HOME=str(folder))
+
+    async def run(self, *words: str, code: int = 0, **env: str) -> str:
+        """The output of a command that ends with this code; that for errors, if it is not 0."""
+        process = await asyncio.create_subprocess_exec(
+            *warm_command("tasks", *self.options, *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self.env | env,
+        )
+        async with asyncio.timeout(LIMIT):
+            output, error = (text.decode() for text in await process.communicate())
+        assert process.returncode == code, output + error
+        assert "Traceback" not in error
+        return error if code else output
+
+    async def listed(self, *words: str) -> list[dict[str, Any]]:
+        return json.loads(await self.run("list", "--json", *words))
+
+    async def until(self, tool: str, state: str) -> dict[str, Any]:
+        """The newest task of a tool, in this state."""
+        async with asyncio.timeout(LIMIT):
+            while not (tasks := await self.listed("--tool", tool)) or tasks[0]["status"] != state:
+                pass
+        return tasks[0]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return Desk(tmp_path)
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncGenerator[Client]:
+    async with server.serving(), Client(server, elicit=lambda question: None) as client:
+        yield client
+
+
+def code_of(text: str) -> str:
+    found = re.findall(r"\[(TT\d+)\]$", text.strip())
+    assert found, text
+    return found[0]
+
+
+@on_a_loop
+async def test_the_tasks_of_a_server_are_listed_and_shown(desk: Desk) -> None:
+    async with serving(made()) as client:
+        assert await desk.run("list") == "There are no tasks.\n"
+        await client.start_task("greet")
+        await client.start_task("fail")
+        await client.start_task("wait", api_key="s3cr3t-of-mine", note=CONTROL)
+        asking, failed = await desk.until("greet", "input_required"), await desk.until("fail", "completed")
+        head, *rows = (await desk.run("list")).splitlines()
+        assert head.split() == ["task", "tool", "caller", "state", "age", "message"]
+        assert [row.split()[1:4] for row in rows] == [
+            ["wait", "local", "working"],
+            ["fail", "local", "completed"],
+            ["greet", "local", "input_required"],
+        ]
+        assert rows[2].startswith(asking["id"][:8])
+        assert rows[2].endswith(PERSON.message)
+        assert "no such thing" in failed["message"]
+        assert "\x1b" not in await desk.run("list")
+
+
+@on_a_loop
+async def test_the_list_is_filtered(desk: Desk) -> None:
+    async with serving(made()) as client:
+        for tool in ("greet", "fail", "wait"):
+            await client.start_task(tool)
+        await desk.until("greet", "input_required")
+        await desk.until("fail", "completed")
+        assert [one["tool"] for one in await desk.listed("--state", "working")] == ["wait"]
+        assert [one["tool"] for one in await desk.listed("--tool", "fail")] == ["fail"]
+        assert len(await desk.listed("--caller", "local")) == 3
+        assert await desk.listed("--caller", "another") == []
+        assert [one["tool"] for one in await desk.listed("--limit", "2")] == ["wait", "fail"]
+        assert await desk.run("list", "--tool", "other") == "There is no such task.\n"
+
+
+@on_a_loop
+async def test_a_task_is_shown_with_its_secrets_masked_and_its_text_escaped(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("wait", api_key="s3cr3t-of-mine", note=CONTROL)
+        task = (await desk.until("wait", "working"))["id"]
+        for words in ((), ("--json",)):
+            shown = await desk.run("show", task[:8], *words)
+            assert task in shown
+            assert "[masked]" in shown
+            assert "s3cr3t" not in shown
+            assert "owned" in shown
+            assert "\x1b" not in shown
+            assert "\x07" not in shown
+
+
+@on_a_loop
+async def test_a_result_is_clipped_and_whole_as_json(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("long")
+        task = (await desk.until("long", "completed"))["id"]
+        assert "the end" not in await desk.run("show", task)
+        assert "3007 more characters" in await desk.run("show", task)
+        assert json.loads(await desk.run("show", task, "--json"))["result"]["content"][0]["text"].endswith("the end")
+
+
+@on_a_loop
+async def test_an_error_of_a_tool_is_shown_without_its_control_characters(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("fail")
+        shown = await desk.run("show", (await desk.until("fail", "completed"))["id"])
+        assert "error of the tool" in shown
+        assert "no such thing" in shown
+        assert "\x1b" not in shown
+
+
+@on_a_loop
+async def test_a_task_is_cancelled(desk: Desk) -> None:
+    async with serving(made()) as client:
+        for tool, state in (("wait", "working"), ("greet", "input_required")):
+            started = await client.start_task(tool)
+            task = (await desk.until(tool, state))["id"]
+            assert await desk.run("cancel", task) == f"{task[:8]} is cancelled.\n"
+            assert (await desk.until(tool, "cancelled"))["id"] == task
+            with pytest.raises(Exception, match="cancel"):
+                await started.result()
+            assert code_of(await desk.run("cancel", task, code=2)) == "TT4847"
+
+
+@on_a_loop
+async def test_an_answer_goes_on_with_the_task(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("greet")
+        task = (await desk.until("greet", "input_required"))["id"]
+        assert code_of(await desk.run("answer", task, "name=Ada", "age=old", code=2)) == "TT4006"
+        assert code_of(await desk.run("answer", task, "name=Ada", code=2)) == "TT4006"
+        assert code_of(await desk.run("answer", task, code=2)) == "TT4849"
+        assert "it goes on" in await desk.run("answer", task, "name=Ada", "age=36")
+        await desk.until("greet", "completed")
+        assert "Hello Ada, 36" in await desk.run("show", task)
+        assert code_of(await desk.run("answer", task, "name=Ada", "age=36", code=2)) == "TT4847"
+
+
+@on_a_loop
+async def test_a_question_is_declined(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("greet")
+        task = (await desk.until("greet", "input_required"))["id"]
+        await desk.run("answer", task, "name=Ada", "--decline", code=2)
+        await desk.run("answer", task, "--decline")
+        await desk.until("greet", "completed")
+
+
+@on_a_loop
+async def test_one_of_several_questions_has_to_be_named(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("pair")
+        task = (await desk.until("pair", "input_required"))["id"]
+        one, two = json.loads(await desk.run("show", task, "--json"))["questions"]
+        refused = await desk.run("answer", task, "word=a", code=2)
+        assert code_of(refused) == "TT4848"
+        assert one in refused
+        assert code_of(await desk.run("answer", task, "word=a", "--question", "3", code=2)) == "TT4848"
+        assert "1 more to answer" in await desk.run("answer", task, "word=a", "--question", one)
+        assert "One?" not in await desk.run("show", task)
+        await desk.run("answer", task, "word=b")
+        await desk.until("pair", "completed")
+        assert "a and b" in await desk.run("show", task)
+        assert two != one
+
+
+@pytest.mark.needs("terminals")
+@on_a_loop
+async def test_a_person_at_the_terminal_fills_in_the_form(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("greet")
+        task = (await desk.until("greet", "input_required"))["id"]
+        screen = await asyncio.to_thread(at_a_terminal, desk, ["Ada", "36", "y"], "answer", task)
+        assert PERSON.message in screen
+        await desk.until("greet", "completed")
+        assert "Hello Ada, 36" in await desk.run("show", task)
+
+
+def at_a_terminal(desk: Desk, lines: list[str], *words: str) -> str:
+    """The output for a person who answers each prompt with the next of these lines."""
+    import subprocess
+
+    ours, theirs = open_terminal()
+    with subprocess.Popen(command("tasks", *words), stdin=theirs, stdout=theirs, stderr=theirs, env=desk.env) as process:
+        os.close(theirs)
+        screen, shown = b"", b""
+        while data := read_soon(ours):
+            screen, shown = screen + data, shown + data
+            if lines and shown.endswith(b": "):  # earlier input is no answer
+                shown = b""
+                os.write(ours, f"{lines.pop(0)}\n".encode())
+        assert process.wait(LIMIT) == 0, screen.decode()
+    os.close(ours)
+    return screen.decode()
+
+
+@on_a_loop
+async def test_a_task_is_named_by_the_beginning_of_its_id(desk: Desk) -> None:
+    async with serving(made()) as client:
+        for _ in range(17):  # of which two begin alike
+            await client.start_task("greet")
+        ids = [one["id"] for one in await desk.listed()]
+        first = next(id[0] for id in ids if sum(other[0] == id[0] for other in ids) > 1)
+        assert code_of(await desk.run("show", first, code=2)) == "TT4846"
+        for unknown in ("f" * 32, "", "%", "_", "0" * 33, "x'"):
+            assert code_of(await desk.run("show", unknown, code=2)) == "TT4845"
+
+
+@on_a_loop
+async def test_a_server_is_named_if_there_are_several(desk: Desk) -> None:
+    assert code_of(await desk.run("list", code=2)) == "TT4842"
+    for name in ("desk", "attic"):
+        async with serving(made(name=name)) as client:
+            await client.start_task("fail")
+            await desk.until("fail", "completed")
+        desk.options = ("--server", "attic")
+        if name == "desk":
+            refused = await desk.run("list", code=2)
+            assert code_of(refused) == "TT4841"
+            assert "desk" in refused
+    assert len(await desk.listed()) == 1
+    desk.options = ()
+    refused = await desk.run("list", code=2)
+    assert code_of(refused) == "TT4842"
+    assert "attic, desk" in refused
+    desk.options = ("--store", f"sqlite://{desk.folder}/none.db")
+    assert code_of(await desk.run("list", code=2)) == "TT4841"
+    assert not (desk.folder / "none.db").exists()
+
+
+@on_a_loop
+async def test_keys_are_those_of_the_server(desk: Desk) -> None:
+    key = "k" * 43
+    desk.options = ("--store", f"sqlite://{desk.folder}/own.db")
+    async with serving(made(f"sqlite://{desk.folder}/own.db", keys=[b"m" * 32])) as client:
+        await client.start_task("fail")
+        assert code_of(await desk.run("list", code=2)) == "TT4843"
+        refused = await desk.run("list", code=2, TOOLTRUE_SEALING_KEY=key)
+        assert code_of(refused) == "TT4844"
+        assert "TOOLTRUE_SEALING_KEY" in refused
+        assert key not in refused
+        right = "bW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW0="
+        assert "fail" in await desk.run("list", TOOLTRUE_SEALING_KEY=right)
+        (desk.folder / "keys").write_text(f"{key}\n{right}\n")
+        desk.options = (*desk.options, "--sealing-key-file", str(desk.folder / "keys"))
+        assert "fail" in await desk.run("list")
