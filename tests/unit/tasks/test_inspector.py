@@ -160,22 +160,22 @@ async def test_the_only_server_of_a_database_needs_no_name(url: str) -> None:
         assert await inspector.starting("aa") == ()
 
 
-@on_a_loop
-async def test_a_database_that_is_not_there_is_not_created(tmp_path: Path) -> None:
-    path = tmp_path / "none.db"
+async def opened(path: Path) -> None:
+    async with inspecting(sqlite_url(path)):
+        pass
+
+
+def test_a_database_that_is_not_there_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        async with inspecting(sqlite_url(path)):
-            pass
+        asyncio.run(opened(tmp_path / "none.db"))
     assert refused.value.code == "TT5611"
     assert list(tmp_path.iterdir()) == []
 
 
-@on_a_loop
-async def test_a_file_without_tasks_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_tasks_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no database")
     with pytest.raises(ConfigurationError) as refused:
-        async with inspecting(sqlite_url(path)):
-            pass
+        asyncio.run(opened(path))
     assert refused.value.code == "TT5611"
     assert path.read_text() == "no database"

@@ -113,7 +113,7 @@ def list_(
                 found.append(task)
                 if len(found) == limit:
                     break
-        return found
+        return sorted(found, key=lambda task: -task.created)  # the times of an SQLite database are whole seconds
 
     tasks = _at(store, look)
     if is_json:
