@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequen
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from support.reading import read_soon
 from support.serving import command, environment
 from support.terminals import open_terminal
-from tooltrue import Client, Context, Form, Server, Tasks, ToolError
+from tooltrue import Client, Context, Form, Link, Server, Tasks, ToolError
 from tooltrue.cli.main import cli
 from tooltrue.testing.state import LIMIT
 
@@ -34,6 +34,10 @@ class Person(TypedDict):
 
 class Word(TypedDict):
     word: str
+
+
+class Consent(TypedDict):
+    decision: Literal["once", "session", "deny"]
 
 
 PERSON = Form("Your name, and your age?", Person)
@@ -61,6 +65,17 @@ def made(store: str | None = None, name: str = "desk", **settings: Any) -> Serve
         """Ask two things."""
         answers = context.ask_all({"one": Form("One?", Word), "two": Form("Two?", Word)})
         return " and ".join(answer.value["word"] for answer in answers.values() if answer.value)
+
+    @server.tool(effect="read", task=True)
+    async def agree(context: Context) -> str:
+        """Ask as an approval does."""
+        answer = context.ask(Form("Agreed?", Consent))
+        return answer.value["decision"] if answer.value else "nothing"
+
+    @server.tool(effect="read", task=True)
+    async def visit(context: Context) -> str:
+        """Send a person to a page."""
+        return context.ask(Link("Sign in.", "https://example.org/")).action
 
     @server.tool(effect="read", task=True)
     async def wait(api_key: str = "", note: str = "") -> str:
@@ -231,6 +246,19 @@ async def test_a_question_is_declined(desk: Desk) -> None:
         await desk.run("answer", task, "name=Ada", "--decline", code=2)
         await desk.run("answer", task, "--decline")
         await desk.until("greet", "completed")
+
+
+@pytest.mark.parametrize(("tool", "declined"), [("agree", "nothing"), ("visit", "decline")])
+@on_a_loop
+async def test_a_program_consents_to_nothing_in_place_of_a_person(desk: Desk, tool: str, declined: str) -> None:
+    async with serving(made()) as client:
+        await client.start_task(tool)
+        task = (await desk.until(tool, "input_required"))["id"]
+        assert code_of(await desk.run("answer", task, "decision=once", code=2)) == "TT4849"
+        assert code_of(await desk.run("answer", task, code=2)) == "TT4849"
+        await desk.run("answer", task, "--decline")
+        await desk.until(tool, "completed")
+        assert declined in await desk.run("show", task)
 
 
 @on_a_loop

@@ -330,7 +330,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "--question": "只回答此问题。",
         "--decline": "拒绝回答。",
-        "--decline takes no KEY=VALUE.": "--decline 不能与 KEY=VALUE 一起使用。",
     },
     "tasks cancel": {
         "short": "取消任务。",
@@ -436,6 +435,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "HOST:PORT": "主机:端口",
     "ID": "标识",
     "ISSUER": "签发者",
+    "KEY": "键",
     "MODEL": "模型",
     "NAME": "名称",
     "NAME=VALUE": "名称=值",
@@ -465,6 +465,7 @@ TYPES: Final[Mapping[str, str]] = {
 USAGE: Final[Mapping[str, str]] = {
     " or ": " 或 ",
     "--accept needs a SERVER.": "--accept 需要 SERVER。",
+    "--decline takes no KEY=VALUE.": "--decline 不能与 KEY=VALUE 同用。",
     "Error: {message}": "错误：{message}",
     "TARGET, --gateway, --remove NAME or --undo is needed.": "需要 TARGET、--gateway、--remove NAME 或 --undo。",
     "--keyring goes with --gateway.": "--keyring 须与 --gateway 同用。",
