@@ -361,6 +361,9 @@ async def test_keys_are_those_of_the_server(desk: Desk) -> None:
         assert key not in refused
         right = "bW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW1tbW0="
         assert "fail" in await desk.run("list", TOOLTRUE_SEALING_KEY=right)
+        store, desk.options = desk.options[1], ()
+        assert "fail" in await desk.run("list", TOOLTRUE_SEALING_KEY=right, TOOLTRUE_TASKS=store)
+        desk.options = ("--store", store)
         (desk.folder / "keys").write_text(f"{key}\n{right}\n")
         desk.options = (*desk.options, "--sealing-key-file", str(desk.folder / "keys"))
         assert "fail" in await desk.run("list")

@@ -319,7 +319,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "short": "查看并处理服务器的任务。",
         "help": "列出、查看、取消和回答服务器的任务，无论该服务器是否在运行。",
         "--server": "此名称的服务器。默认：唯一有任务的服务器。",
-        "--store": "任务的数据库，如果服务器另有设置。",
+        "--store": "任务的数据库。默认：$TOOLTRUE_TASKS，否则为该服务器的文件。",
         "--sealing-key-file": "服务器的密钥。默认：$TOOLTRUE_SEALING_KEY，否则为数据库旁边的文件。",
     },
     "tasks answer": {

@@ -79,7 +79,12 @@ class _Store(Value, frozen=True):
 
 @click.group("tasks", cls=Verbs, short_help="Look at the tasks of a server, and settle them.")
 @click.option("--server", metavar="NAME", help="The server of this name. Default: the only one with tasks.")
-@click.option("--store", metavar="URL", help="The database of the tasks, if the server sets one.")
+@click.option(
+    "--store",
+    metavar="URL",
+    envvar="TOOLTRUE_TASKS",
+    help="The database of the tasks. Default: $TOOLTRUE_TASKS, or the file of the server.",
+)
 @click.option(
     "--sealing-key-file",
     "key_file",
