@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
+import os
+import pickle
+import sqlite3
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -12,7 +17,7 @@ from typing import Any
 import pytest
 
 from support.task_worker import Scripted
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.places import sqlite_url
 from tooltrue.tasks.dbos_engine import DbosEngine
 from tooltrue.tasks.engine import TaskInspector
@@ -179,3 +184,35 @@ def test_a_file_without_tasks_is_refused_and_not_changed(tmp_path: Path) -> None
         asyncio.run(opened(path))
     assert refused.value.code == "TT5611"
     assert path.read_text() == "no database"
+
+
+class Harmful:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.path),)
+
+
+def test_pickle_in_the_database_is_not_loaded(tmp_path: Path) -> None:
+    url, harm = sqlite_url(tmp_path / "tasks.db"), tmp_path / "harm"
+
+    async def begin() -> None:
+        async with serving(url) as engine:
+            await engine.start("aa01", "", owner="o", expires=None)
+            assert await ended(engine, "aa01") == "ended"
+
+    async def look() -> None:
+        async with inspecting(url) as inspector:
+            with contextlib.suppress(StateError):
+                await ids(inspector)
+
+    asyncio.run(begin())
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as db, db:
+        db.execute("UPDATE workflow_status SET serialization = 'py_pickle' WHERE workflow_uuid = 'aa01/0'")
+        text = base64.b64encode(pickle.dumps(Harmful(harm))).decode()
+        db.execute("UPDATE workflow_input SET inputs = ? WHERE workflow_uuid = 'aa01/0'", (text,))
+    asyncio.run(look())
+    assert not harm.exists()
