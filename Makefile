@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance bench bench-instructions interop interop-node hosts gateway-servers migrating everything \
+.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance task-faults bench bench-instructions interop interop-node hosts gateway-servers migrating everything \
 	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite clean
 
 help:  ## this list
@@ -89,6 +89,9 @@ fuzz: setup  ## the generated cases, for long; FUZZ_EXAMPLES=10000, FUZZ="-k doo
 
 endurance: setup  ## load and abuse that must not hurt a server, as figures with bounds; ENDURANCE="--only idle,gone --size 0.1"
 	@PYTHONPATH=tests $(BIN)/python -m endurance.run $(ENDURANCE)
+
+task-faults: setup  ## kill workers of a server with tasks, take their database away, and count what is lost; TASKS="--kills 200 --only kills"
+	@PYTHONPATH=tests $(BIN)/python -m task_faults.run $(TASKS)
 
 bench: setup  ## against its peers and the limit, as ratios; BENCH="--only stdio --rounds 5"
 	UV=$(UV) $(BIN)/python bench/run.py $(BENCH)

@@ -19,9 +19,7 @@ from pathlib import Path
 
 from endurance.run import line, machine
 from support.postgres import database
-from task_faults.rows import ROWS, Row, Setting
-
-STORES = ("sqlite", "postgresql")
+from task_faults.rows import ROWS, STORES, Row, Setting
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,7 +65,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     rows = ", ".join(row.key for row in ROWS)
     parser.add_argument("--kills", type=int, default=200, help="kills on each database (%(default)s)")
     parser.add_argument("--waiting", type=int, default=10_000, help="tasks that wait for an answer (%(default)s)")
-    parser.add_argument("--store", type=lambda text: [text], choices=[[one] for one in STORES], default=STORES)
+    parser.add_argument("--store", nargs="*", choices=STORES, default=STORES, help="databases (%(default)s)")
     parser.add_argument("--only", type=_rows, default=ROWS, metavar="ROW,…", help=rows)
     parser.add_argument("--log", type=Path, metavar="FILE", help="the standard error of all workers goes there")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000), help="repeats the choices of a run")

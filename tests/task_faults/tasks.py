@@ -40,11 +40,12 @@ class Followed:
     id: str | None = None
     end: Mapping[str, Any] | None = None
     is_cancelled: bool = False
-    is_held: bool = False
-    """Its questions are left to others."""
     problems: list[str] = field(default_factory=list)
     unanswered: int = 0
     """Requests that ended with an error."""
+
+    def is_lost(self) -> bool:
+        return self.end is None or self.end["status"] == "lost"
 
     def begin(self, worker: Worker) -> asyncio.Future[Any]:
         """Send the call, and return its answer to come."""
@@ -61,6 +62,14 @@ class Followed:
             self.unanswered += 1
         else:
             self.problems.append(f"the call was answered with {answer}")
+
+    async def until_waiting(self, worker: Worker) -> dict[str, Any]:
+        """The status of the task once it asks."""
+        while (status := await worker.ask("tasks/get", taskId=self.id))["status"] != "input_required":
+            if status["status"] in TERMINAL:
+                raise AssertionError(f"{self.name} ended: {status}")
+            await asyncio.sleep(0.02)  # a client polls
+        return status
 
     async def follow(self, fleet: Fleet) -> None:
         """Poll any worker, answer questions, and return at the end."""
@@ -79,7 +88,7 @@ class Followed:
             status = await worker.ask("tasks/get", taskId=self.id)
             if status["status"] in TERMINAL:
                 self.end = status
-            elif status["status"] == "input_required" and not self.is_held:
+            elif status["status"] == "input_required":
                 await worker.ask("tasks/update", taskId=self.id, inputResponses=self.responses(status))
         except Gone:
             return
