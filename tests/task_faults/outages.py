@@ -37,7 +37,7 @@ async def locked_by_another(url: str) -> AsyncGenerator[None]:
         assert await process.stdout.readline() == b"locked\n"
         yield
     finally:
-        await process.communicate()
+        await process.communicate(b"")  # which closes its input
 
 
 @contextlib.asynccontextmanager
