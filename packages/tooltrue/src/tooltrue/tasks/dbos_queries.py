@@ -38,7 +38,8 @@ class Queries:
             db.execute(self._text(_INDEX))
 
     def of_owner(self, owner: str) -> list[tuple[str, str, str, bool]]:
-        """Each row of the tasks of an owner: id, name, status, and whether it is the end of a round that asks."""
+        """The rows of the tasks of an owner: id, name, status, and whether it is the end of a round that asks. Tasks
+        that ended with their first round are left out: a caller may have many of them."""
         return self._rows(_OF_OWNER, owner=owner)
 
     def expired(self, milliseconds: int) -> list[str]:
@@ -78,7 +79,9 @@ _INDEX = "CREATE INDEX IF NOT EXISTS tooltrue_owner ON {schema}workflow_status (
 _OF_OWNER = f"""\
 SELECT s.workflow_uuid, s.name, s.status, substr(o.output, 1, {len(ASKS)}) = '{ASKS}'
 FROM {{schema}}workflow_status s LEFT JOIN {{schema}}workflow_output o ON o.workflow_uuid = s.workflow_uuid
-WHERE s.authenticated_user = :owner AND s.application_name = :application"""
+WHERE s.authenticated_user = :owner AND s.application_name = :application
+AND (s.status IN ('PENDING', 'ENQUEUED', 'DELAYED') OR s.workflow_uuid NOT LIKE '%/0'
+     OR substr(o.output, 1, {len(ASKS)}) = '{ASKS}')"""
 _EXPIRED = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""
