@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -672,3 +672,48 @@ async def test_a_plain_function_becomes_a_task_where_it_says_so(tmp_path: Path) 
         assert (await client.call("count", lines=1))["structuredContent"] == 1
         task = await client.until(await client.task("count", lines=11), "completed")
         assert task["result"]["structuredContent"] == 11
+
+
+@pytest.mark.parametrize(("retry", "state"), [(False, "failed"), (True, "completed")])
+@on_a_loop
+async def test_a_step_that_a_question_cut_is_not_repeated_unless_it_is_declared(
+    tmp_path: Path, retry: bool, state: str
+) -> None:
+    server = Server("s", tasks=Tasks(store=f"sqlite:///{tmp_path}/tasks.db"), audit=False)
+    payments: list[str] = []
+    begun = asyncio.Event()
+
+    async def pay() -> str:
+        payments.append("paid")
+        begun.set()
+        if len(payments) == 1:
+            await asyncio.Event().wait()  # until it is cut
+        return "paid"
+
+    @server.tool(effect="write", task=True)
+    async def pay_and_ask(context: Context) -> str:
+        """Pay, and ask meanwhile."""
+
+        async def ask() -> str:
+            await begun.wait()
+            return _name(context.ask(NAME))
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_awaited(context.once("pay", pay, retry=retry)))
+            answer = group.create_task(ask())
+        return answer.result()
+
+    async with speaking(server) as client:
+        id = await client.task("pay_and_ask")
+        [key] = (await client.until(id, "input_required"))["inputRequests"]
+        answer = {"action": "accept", "content": {"name": "Ada"}}
+        await client.ask("tasks/update", taskId=id, inputResponses={key: answer})
+        task = await client.until(id, "completed", "failed")
+    assert task["status"] == state
+    assert len(payments) == 1 + retry
+    if not retry:
+        assert "TT5604" in task["error"]["message"]
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value

@@ -10,6 +10,7 @@ from typing import Any
 
 from tooltrue.errors import DefinitionError, InternalError, ParseError
 from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.protocol.types import replaced
 from tooltrue.tasks.engine import Checkpoints, StepInterrupted
 from tooltrue.tasks.wording import TASK_STEP_INTERRUPTED, TASK_STEP_NOT_ASYNC
 from tooltrue.tools.rounds import InputRequired, Memory, Rounds
@@ -24,7 +25,7 @@ class TaskRounds(Rounds):
     Its number begins with 1, since the call itself was counted before the task began.
     """
 
-    __slots__ = ("_checkpoints", "_hide", "_loop", "_reveal", "_tool")
+    __slots__ = ("_checkpoints", "_cut", "_hide", "_loop", "_reveal", "_tool")
     of_task = True
 
     def __init__(
@@ -39,6 +40,7 @@ class TaskRounds(Rounds):
         super().__init__(memory, responses)
         self.number += 1
         self._tool = tool
+        self._cut = set[str]() if memory is None else set(memory.cut)
         self._checkpoints = checkpoints
         self._hide = hide
         self._reveal = reveal
@@ -81,11 +83,24 @@ class TaskRounds(Rounds):
 
     async def _checkpoint(self, key: str, run: Callable[[], Awaitable[str]], retry: bool) -> str:
         """Return the stored value of a step. Ends the task if the step may have run before."""
+        if key in self._cut and not retry:
+            raise self._interrupted(key)
+        self._cut.add(key)
         try:
-            return await self._checkpoints.once(key, run, retry=retry)
+            text = await self._checkpoints.once(key, run, retry=retry)
         except StepInterrupted:
-            interrupted = InternalError.of(TASK_STEP_INTERRUPTED, tool=self._tool, step=repr(key))
-            raise InputRequired(interrupted) from None
+            raise self._interrupted(key) from None
+        except Exception:
+            self._cut.discard(key)
+            raise
+        self._cut.discard(key)
+        return text
+
+    def _interrupted(self, key: str) -> InputRequired:
+        return InputRequired(InternalError.of(TASK_STEP_INTERRUPTED, tool=self._tool, step=repr(key)))
+
+    def after(self, digests: Mapping[str, str], own: str | None = None) -> Memory:
+        return replaced(super().after(digests, own), cut=tuple(sorted(self._cut)))
 
     def _packed(self, key: str, value: Any, *, awaited: bool) -> str:
         try:

@@ -70,7 +70,8 @@ class Memory(Value, frozen=True):
 
     ``answered``: key → the question's digest and its answer. ``asked``: key → digest, of open questions. ``once``:
     values that were made only once, and whether they were awaited. ``own``: the ``requestState`` of a handler that
-    keeps its own. ``misfits``: key → digest, and the number of answers that did not fit.
+    keeps its own. ``misfits``: key → digest, and the number of answers that did not fit. ``cut``: steps of a task that
+    were cut by the question of another part of its function.
     """
 
     round: int = 0
@@ -79,6 +80,7 @@ class Memory(Value, frozen=True):
     once: Mapping[str, tuple[bool, Json]] = {}
     own: str | None = None
     misfits: Mapping[str, tuple[str, int]] = {}
+    cut: tuple[str, ...] = ()
 
 
 # --- questions -------------------------------------------------------------------------------------
