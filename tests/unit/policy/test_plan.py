@@ -16,6 +16,7 @@ import pytest
 
 from tooltrue.errors import UnknownTool
 from tooltrue.policy import plan
+from tooltrue.policy.pipeline import standard
 from tooltrue.policy.plan import Planned, Step, StepLayer, planned
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome
 from tooltrue.tools.local import LocalToolset
@@ -24,6 +25,7 @@ from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, Tool, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
+ANN, BOB = Principal("ann"), Principal("bob")
 TOOL, OTHER = (
     LocalToolset().add_raw("tool", {"type": "object"}, lambda arguments: "", description=text)
     for text in ("the first", "the other")
@@ -419,3 +421,26 @@ def test_a_caller_of_the_same_name_with_other_scopes_has_a_plan_of_its_own():
     first, other = Principal("ann"), Principal("ann", frozenset({"s"}))
     assert provider.plan_of(TOOL, first) is provider.plan_of(TOOL, Principal("ann"))
     assert provider.plan_of(TOOL, other).principal == other
+
+
+def test_the_plans_of_all_callers_share_the_steps_that_ask_for_nothing_of_the_principal():
+    tools = LocalToolset()
+    tool, second = (tools.add_raw(name, {"type": "object"}, lambda arguments: "") for name in ("one", "two"))
+    provider = standard(tools)
+    assert isinstance(provider, Planned)
+    ann, bob, other = (provider.plan_of(*of) for of in ((tool, ANN), (tool, BOB), (second, ANN)))
+    own = {"audit", "abuse", "rate", "concurrency", "store_results"}
+    for name, of_ann, of_bob in zip(ann.names, ann.steps, bob.steps, strict=True):
+        assert (of_ann is of_bob) is (name not in own), name
+    constant = {"consume_grant"}
+    assert [name for name, one, two in zip(ann.names, ann.steps, other.steps, strict=True) if one is two] == [*constant]
+
+
+def test_the_shared_steps_of_the_oldest_tools_are_dropped(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan, "_MAX_PLANS", 2)
+    tools = LocalToolset()
+    provider = standard(tools)
+    assert isinstance(provider, Planned)
+    for number in range(5):
+        provider.plan_of(tools.add_raw(f"t{number}", {"type": "object"}, lambda arguments: ""), ANN)
+    assert [tool.name for tool, _ in provider.shared.values()] == ["t3", "t4"]

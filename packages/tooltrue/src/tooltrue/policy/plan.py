@@ -19,6 +19,7 @@ wait returns an awaitable. A step that asks a person (``call.context.ask``) ends
 The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
 tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
 fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 1,000 are kept.
+Layers that ask for nothing of the principal say so (``same_for_all``): the plans of all callers share their steps.
 
 Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
 of a tool, and every call of a pipeline that has a layer without ``for_tool``, unless that stands right around the
@@ -30,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from tooltrue.errors import InvalidParams, UnknownTool
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value, field
@@ -87,7 +88,9 @@ class PlannedLayer(Protocol):
 
 class StepLayer(Layer, frozen=True):
     """A layer whose general form for calls is made from its step. It stands below ``authorize``, since it asks for the
-    tool."""
+    tool. ``same_for_all``: its step for a tool is the same for all callers."""
+
+    same_for_all: ClassVar[bool] = False
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         """Return the layer's work for the calls of this tool by this caller, or ``None`` if it has none."""
@@ -229,8 +232,9 @@ class _Below:
 
 
 _MAX_PLANS = 1_000
-"""A plan takes some 16 kB."""
+"""A plan takes some 9 kB, and the steps that the plans of a tool share as much."""
 _Plans: TypeAlias = dict[tuple[int, str], CallPlan]
+_SharedSteps: TypeAlias = dict[int, tuple[Tool, dict[str, Step | None]]]
 
 
 class Planned(Wrapper, frozen=True):
@@ -240,6 +244,7 @@ class Planned(Wrapper, frozen=True):
     layers: tuple[tuple[str, PlannedLayer], ...]
     innermost: Provider
     plans: _Plans = field(default_factory=_Plans)
+    shared: _SharedSteps = field(default_factory=_SharedSteps)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = call.context
@@ -296,10 +301,22 @@ class Planned(Wrapper, frozen=True):
             return plan
         if len(self.plans) >= _MAX_PLANS:
             self.plans.pop(next(iter(self.plans)))
-        made = [(name, layer.for_tool(tool, principal)) for name, layer in self.layers]
+        made = [(name, self._step(name, layer, tool, principal)) for name, layer in self.layers]
         steps = [(name, step) for name, step in made if step is not None]
         plan = self.plans[id(tool), principal.id] = CallPlan(tool, principal, steps, self.innermost.call_tool)
         return plan
+
+    def _step(self, name: str, layer: PlannedLayer, tool: Tool, principal: Principal) -> Step | None:
+        if not getattr(layer, "same_for_all", False):
+            return layer.for_tool(tool, principal)
+        owner, steps = self.shared.get(id(tool), (None, dict[str, Step | None]()))
+        if owner is not tool:
+            if len(self.shared) >= _MAX_PLANS:
+                self.shared.pop(next(iter(self.shared)))
+            self.shared[id(tool)] = (tool, steps := {})
+        if name not in steps:
+            steps[name] = layer.for_tool(tool, principal)
+        return steps[name]
 
     async def plan_for(self, name: str, context: RequestContext) -> CallPlan:
         """Return the plan for the tool of this name. ``UnknownTool`` if this caller has none."""

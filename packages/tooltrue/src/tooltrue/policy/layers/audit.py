@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from tooltrue.errors import TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import encode
@@ -150,6 +150,7 @@ def _trail_of(call: ToolCall) -> CallRecord:
 
 
 class _WriteAheadAudit(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     recorder: Recorder
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:

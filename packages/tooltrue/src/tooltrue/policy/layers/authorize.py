@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tooltrue.errors import InvalidParams, RpcError, ScopeNeeded, ToolError, UnknownEntry, UnknownTool
 from tooltrue.policy.plan import Step, StepLayer
@@ -72,6 +72,8 @@ EntryT = TypeVar("EntryT", wire.ResourceDefinition, wire.ResourceTemplate, wire.
 class _Required(StepLayer, frozen=True):
     """The check that remains without hidden subjects and conditions on arguments: the scopes that a tool requires."""
 
+    same_for_all: ClassVar[bool] = True
+
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         return _decided_by(required_only, tool) if tool.requires else Step(partial(_found, tool))
 
@@ -108,6 +110,7 @@ class _Authorize(StepLayer, frozen=True):
     completion names no resource that may not be read.
     """
 
+    same_for_all: ClassVar[bool] = True
     decide: Decide
     visible: Provider
     _resources: Remembered[wire.ResourceDefinition] = field(default_factory=Remembered[wire.ResourceDefinition])
@@ -201,6 +204,7 @@ def _require(decide: Decide, entries: tuple[Entry, ...], operation: LibraryOpera
 
 
 class _AuthorizeArguments(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     decide: Decide
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:

@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tooltrue.contract.digests import pin
 from tooltrue.errors import ConfigurationError, NeedsAgreement, RpcError, StateError, ToolError
@@ -99,6 +99,8 @@ def consume_grant(inner: Provider) -> Provider:
 
 
 class _ConsumeGrant(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
+
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         return _CONSUME
 
@@ -137,6 +139,7 @@ _CONSUME = Step(_begin_grant, _end_grant, _fail_grant)
 class Confirming(StepLayer, frozen=True):
     """Asks through the client; a host asks its person in another way, and is otherwise the same."""
 
+    same_for_all: ClassVar[bool] = True
     settings: Confirm
     approvals: Approvals
     facts: Facts

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Callable, Generator
+from typing import ClassVar
 
 from tooltrue.crashes import log_crash, log_unfit
 from tooltrue.errors import InternalError, InvalidResult, RpcError, ToolError
@@ -66,6 +67,7 @@ def _is_being_cancelled() -> bool:
 
 
 class _ErrorsAsResults(Wrapper, frozen=True):
+    same_for_all: ClassVar[bool] = True
     language: str
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:

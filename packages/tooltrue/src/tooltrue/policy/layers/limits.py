@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from tooltrue._internal.deadline import Deadline
 from tooltrue.errors import InvalidArguments, ToolTimeout
@@ -31,6 +31,7 @@ def sizes(max_argument_bytes: int) -> Callable[[Provider], Provider]:
 
 
 class _Sizes(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     max_bytes: int
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
@@ -53,6 +54,7 @@ def timeout(seconds: float, task_seconds: float = 3_600.0) -> Callable[[Provider
 
 
 class _Timeout(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     seconds: float
     task_seconds: float
 

@@ -5,6 +5,8 @@ It needs its own approval, and its questions are asked and answered under keys o
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tooltrue.contract.digests import digest
 from tooltrue.policy.plan import Step
 from tooltrue.protocol.types import ToolOutcome, replaced
@@ -20,6 +22,8 @@ def nested_calls(inner: Provider) -> Provider:
 
 
 class _NestedCalls(Wrapper, frozen=True):
+    same_for_all: ClassVar[bool] = True
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         context = _own_context(call)
         return await self.inner.call_tool(call if context is call.context else replaced(call, context=context))

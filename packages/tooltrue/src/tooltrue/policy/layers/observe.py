@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tooltrue.errors import (
     InvalidResult,
@@ -64,6 +64,7 @@ def observe(meter: Meter) -> Callable[[Provider], Provider]:
 
 
 class _Observed(Layer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     meter: Meter
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:

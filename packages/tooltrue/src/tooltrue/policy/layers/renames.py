@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.policy.wording import TOOL_DEPRECATED, TOOL_RENAMED
@@ -21,6 +22,7 @@ def renames(language: str = "en") -> Callable[[Provider], Provider]:
 
 
 class _Renames(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     language: str
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:

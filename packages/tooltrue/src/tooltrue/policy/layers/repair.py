@@ -9,7 +9,7 @@ model is told what is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tooltrue.errors import RpcError
 from tooltrue.jsonrpc.messages import decode, is_array, is_object
@@ -33,6 +33,7 @@ def repair(tools: Globs | None) -> Callable[[Provider], Provider]:
 
 
 class _Repair(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     tools: Globs | None
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:

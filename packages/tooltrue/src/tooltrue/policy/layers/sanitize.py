@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from tooltrue.errors import InvalidParams, InvalidResult, RpcError, ToolError, TooltrueError, UnknownEntry
 from tooltrue.jsonrpc.messages import EncodedJson, encode
@@ -60,6 +60,7 @@ def sanitize_output(
 
 
 class _SanitizeOutput(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     max_bytes: int
     secrets: Secrets
     personal: Personal

@@ -7,7 +7,7 @@ becomes a task; the rounds of the task then pass through to the tool.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tooltrue.errors import UnknownTool
 from tooltrue.policy.plan import Step, StepLayer
@@ -39,6 +39,7 @@ def tasks(service: TaskService | None) -> Callable[[Provider], Provider]:
 
 
 class _Tasks(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
     service: TaskService
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tooltrue.errors import InvalidArguments
 from tooltrue.policy.plan import Step, StepLayer
@@ -27,6 +27,8 @@ def validate(inner: Provider) -> Provider:
 
 
 class _Validate(StepLayer, frozen=True):
+    same_for_all: ClassVar[bool] = True
+
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
         accepts, is_simple = tool.input.accepts, not tool.defaults and tool.effect == "read" and not tool.sends
         needs_tasks = tool.task == "required"
