@@ -22,7 +22,7 @@ ASKING = 0.3
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of tasks. ``resumed`` are those whose function was run by several processes, ``again`` the steps that
+    """The fate of tasks. ``resumed`` are those whose function was run by several processes, ``again`` the steps that
     ran after their checkpoint."""
 
     tasks: int

@@ -129,7 +129,7 @@ def ran_again(lines: Sequence[Line]) -> list[str]:
 
 
 def faults_of(task: Followed, lines: Sequence[Line], cut: Collection[int]) -> list[str]:
-    """What is wrong with a task that has ended, by its lines. ``cut`` are the processes that lost rounds."""
+    """The faults of a task that has ended, by its lines. ``cut`` are the processes that lost rounds."""
     faults = [*task.problems, *_runs_not_declared(task, lines), *_values_not_stored(lines)]
     if task.end is not None:
         faults += _wrong_end(task, task.end, lines, cut)

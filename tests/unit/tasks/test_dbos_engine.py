@@ -341,7 +341,7 @@ def test_an_expired_round_is_cancelled(url: str) -> None:
 
 
 class Harmful:
-    """What no process may load: it creates a file."""
+    """A pickle that no process may load: it creates a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -264,8 +264,8 @@ class ClientConnection:
 
         Raises ``RpcError``, ``RequestTimeout`` or ``ConnectionLost``, and ``InputRequested`` for a question of a
         stateless server if the request is ``relayed``, and ``TaskStarted`` for a task in place of the result of a call.
-        A request that is lost with its session is sent
-        again in a new one if the server has not processed it, or if it is repeatable.
+        A request that is lost with its session is sent again in a new one if the server has not processed it, or if it
+        is repeatable.
         """
         era = self.settled()
         token = None if progress is None else self._router.expect(progress)

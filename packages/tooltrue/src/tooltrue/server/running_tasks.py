@@ -64,5 +64,6 @@ def _keys_beside(store: str) -> tuple[bytes, ...]:
         with contextlib.suppress(FileExistsError):
             write_new(path, f"{base64.b64encode(new_key()).decode()}\n")
     except OSError as error:
-        raise ConfigurationError.of(TASK_STORE_NOT_WRITABLE, path=path, problem=error) from None
+        problem = error.strerror or str(error)
+        raise ConfigurationError.of(TASK_STORE_NOT_WRITABLE, path=path, problem=problem) from None
     return read_keys(name)

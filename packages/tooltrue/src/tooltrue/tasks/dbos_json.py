@@ -1,4 +1,4 @@
-"""What DBOS stores for us, as JSON."""
+"""The serializer of DBOS: JSON, and no pickle."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class TaskEngine(Protocol):
 
     async def answer(self, task: str, responses: Mapping[str, str]) -> None:
         """Store the answers to open questions; the first answer to a key counts, and other keys are ignored. The next
-        round begins when all are answered. Nothing happens to a task that asks nothing."""
+        round begins when all are answered. A task that asks nothing stays as it is."""
         ...
 
     async def cancel(self, task: str) -> None:

@@ -2,7 +2,8 @@
 
 A call that becomes a task has passed every layer down to ``tasks``: it was authorized, limited, approved and recorded.
 Each round that the engine runs is a call of the same tool by the same caller through all layers again; those that ask,
-count or consume once leave it alone. What clients may see of a task has left these layers, and is stored sealed.
+count or consume once leave it alone. Its questions and its outcome have left these layers before they are stored,
+sealed.
 """
 
 from __future__ import annotations
