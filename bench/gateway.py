@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -26,7 +27,7 @@ from harness.wire import MODERN, WrongAnswer, verified
 _CONNECTIONS = 32
 _CPU_GOAL, _MEMORY_GOAL, _READY_GOAL = 1.25, 20.0, 1.3
 _CALLERS = 1_000
-_AT_ONCE = 100  # calls of our client
+_AT_A_TIME = 320  # calls of our client
 _SLEEPERS = 10
 _SLEEP = 0.3  # the slowest of ten sleeps ten times as long
 _LONGEST = 600.0
@@ -40,7 +41,7 @@ class Calls:
     """The figures of a gateway before one kind of upstream: one of each a round."""
 
     rates: dict[int, list[float]] = field(default_factory=lambda: {1: [], _CONNECTIONS: []})
-    cpu: list[float] = field(default_factory=list)
+    cpu: dict[int, list[float]] = field(default_factory=lambda: {1: [], _CONNECTIONS: []})
 
 
 def report(rounds: int, seconds: float, peers: Sequence[str]) -> int:
@@ -49,17 +50,17 @@ def report(rounds: int, seconds: float, peers: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         known = _known(peers, Path(name))
         figures: dict[tuple[str, str], Calls | str] = {}
-        direct, server, client = Calls(), list[float](), list[float]()
+        direct, server, client = Calls(), Calls(), Calls()
         for number in range(rounds):
             _say(f"round {number + 1}/{rounds}")
             _measure_direct(direct, seconds)
-            server.append(_server_cpu(seconds))
-            client.append(_client_cpu(seconds))
+            _measure_server(server, seconds)
+            _measure_client(client, seconds)
             for one in known if number % 2 == 0 else known[::-1]:
                 for kind in UPSTREAMS:
                     _measure(figures, one, kind, seconds, Path(name))
         print(_calls_table(figures, known, direct))
-        print(_cpu_table(figures, median(server), median(client)))
+        print(_cpu_table(figures, server, client))
         print(_memory_line(Path(name)))
         print(_ready_line(rounds, Path(name)))
     return int(any(not isinstance(figures["ours", kind], Calls) for kind in UPSTREAMS))
@@ -121,15 +122,14 @@ def _measure(
         return
     try:
         with on_one_cpu(), _serving(one, kind, folder) as (process, port):
-            rate, cpu = _called(port, one.era, process.pid, 1, seconds, one.warm_up)
-            wide, _ = _called(port, one.era, process.pid, _CONNECTIONS, seconds, one.warm_up)
+            rounds = {width: _called(port, one.era, process.pid, width, seconds, one.warm_up) for width in found.rates}
     except (ServerFailed, WrongAnswer, OSError) as error:
         _say(f"failed: {one.key} before {kind}: {error}")
         figures[one.key, kind] = "failed"
         return
-    found.rates[1].append(rate)
-    found.rates[_CONNECTIONS].append(wide)
-    found.cpu.append(cpu)
+    for width, (rate, cpu) in rounds.items():
+        found.rates[width].append(rate)
+        found.cpu[width].append(cpu)
 
 
 def _measure_direct(found: Calls, seconds: float) -> None:
@@ -148,35 +148,38 @@ def _called(port: int, era: str, pid: int, connections: int, seconds: float, lea
         return tally.rate, (cpu_microseconds(pid) - before) / tally.calls
 
 
-def _server_cpu(seconds: float) -> float:
-    """Of our server, with every layer on, for the same call over HTTP."""
+def _measure_server(found: Calls, seconds: float) -> None:
+    """The CPU time of our server, with every layer on, for the same call over HTTP."""
     side = sides.ours()
     with on_one_cpu(), _listening(lambda port: side.http("calls", port)) as (process, port):
-        return _called(port, MODERN, process.pid, 1, seconds)[1]
+        for connections, times in found.cpu.items():
+            times.append(_called(port, MODERN, process.pid, connections, seconds)[1])
 
 
-def _client_cpu(seconds: float) -> float:
-    """Of our client, for the same call over HTTP."""
+def _measure_client(found: Calls, seconds: float) -> None:
+    """The CPU time of our client, for the same call over HTTP."""
     side, program = sides.ours(), sides.ROOT / "bench" / "clients" / "counted.py"
     with (
         on_one_cpu(),
         _listening(lambda port: side.http("calls", port)) as (_, port),
         running((sys.executable, str(program), f"http://127.0.0.1:{port}/mcp")) as process,
     ):
-        WarmUp.before(seconds).run(lambda time: _have_called(process, _AT_ONCE))
-        before, begun, calls = cpu_microseconds(process.pid), time.perf_counter(), 0
-        while time.perf_counter() - begun < seconds:
-            _have_called(process, _AT_ONCE)
-            calls += _AT_ONCE
-        return (cpu_microseconds(process.pid) - before) / calls
+        for at_once, times in found.cpu.items():
+            have_called = partial(_have_called, process, _AT_A_TIME, at_once)
+            WarmUp.before(seconds).run(lambda time, call=have_called: call())
+            before, begun, calls = cpu_microseconds(process.pid), time.perf_counter(), 0
+            while time.perf_counter() - begun < seconds:
+                have_called()
+                calls += _AT_A_TIME
+            times.append((cpu_microseconds(process.pid) - before) / calls)
 
 
-def _have_called(client: subprocess.Popen[bytes], count: int) -> float:
-    """Have the client make that many calls; its calls a second."""
+def _have_called(client: subprocess.Popen[bytes], count: int, at_once: int) -> float:
+    """Have the client make that many calls, so many at once; its calls a second."""
     assert client.stdin is not None
     assert client.stdout is not None
     begun = time.perf_counter()
-    client.stdin.write(b"%d\n" % count)
+    client.stdin.write(b"%d %d\n" % (count, at_once))
     if not client.stdout.readline():
         raise EOFError("the client has ended")
     return count / (time.perf_counter() - begun)
@@ -248,15 +251,27 @@ def _cell(found: Calls | str, direct: Calls, width: int) -> str:
     return f"{rate:,.0f}/s, +{added * 1e3:.2f} ms"
 
 
-def _cpu_table(figures: dict[tuple[str, str], Calls | str], server: float, client: float) -> str:
-    lines = [["CPU time of a call", "µs", f"of server and client (goal ≤ {_CPU_GOAL})"], ["---"] * 3]
-    lines += [["our server", f"{server:.0f}", ""], ["our client", f"{client:.0f}", ""]]
+def _cpu_table(figures: dict[tuple[str, str], Calls | str], server: Calls, client: Calls) -> str:
+    """The CPU time of a call in µs, and its ratio to that of server and client together."""
+    lines = [["CPU time of a call", *(f"{_at_once(width)}, µs" for width in server.cpu)], ["---"] * 3]
+    lines += [["our server", *_times(server)], ["our client", *_times(client)]]
     for kind in UPSTREAMS:
         found = figures["ours", kind]
         if isinstance(found, Calls):
-            cpu = median(found.cpu)
-            lines.append([f"our gateway, HTTP→{kind}", f"{cpu:.0f}", f"{cpu / (server + client):.2f}"])
+            both = {width: median(server.cpu[width]) + median(client.cpu[width]) for width in server.cpu}
+            ratios = [
+                f"{time} ({float(time) / both[width]:.2f})" for width, time in zip(both, _times(found), strict=True)
+            ]
+            lines.append([f"our gateway, HTTP→{kind} (goal ≤ {_CPU_GOAL} of both)", *ratios])
     return "\n" + _markdown(lines)
+
+
+def _at_once(width: int) -> str:
+    return "1 call at a time" if width == 1 else f"{width} at once"
+
+
+def _times(found: Calls) -> list[str]:
+    return [f"{median(times):.0f}" for times in found.cpu.values()]
 
 
 def _memory_line(folder: Path) -> str:

@@ -224,7 +224,7 @@ def _gateway(target: Sequence[str], port: int, stack: ExitStack) -> Command:
 def _have_called(client: CountedProcess, count: int) -> None:
     assert client.process.stdin is not None
     assert client.process.stdout is not None
-    client.process.stdin.write(b"%d\n" % count)
+    client.process.stdin.write(b"%d 1\n" % count)
     if not client.process.stdout.readline():
         raise EOFError("the client has ended")
 

@@ -1,5 +1,5 @@
-"""The client of tooltrue for `bench/instructions.py`: for each line of its input, calls `echo` so many times, one after
-the other, and writes an empty line.
+"""The client of tooltrue for `bench/instructions.py` and `bench/gateway.py`: for each line of its input, two numbers,
+calls `echo` so many times, so many at once, and writes an empty line.
 
 counted.py (URL | COMMAND ARGUMENT...)
 """
@@ -17,10 +17,18 @@ async def main(target: list[str]) -> None:
     async with Client(target[0] if target[0].startswith("http") else target) as client:
         await client.list_tools()
         for line in sys.stdin:  # nothing else runs meanwhile
-            for number in range(int(line)):
-                result = await client.call_tool("echo", {"text": f"text {number}"})
-                assert result.content[0].text == f"text {number}"
+            count, at_once = map(int, line.split())
+            if at_once == 1:
+                await call(client, count)
+            else:
+                await asyncio.gather(*(call(client, count // at_once) for _ in range(at_once)))
             print(flush=True)
+
+
+async def call(client: Client, count: int) -> None:
+    for number in range(count):
+        result = await client.call_tool("echo", {"text": f"text {number}"})
+        assert result.content[0].text == f"text {number}"
 
 
 if __name__ == "__main__":

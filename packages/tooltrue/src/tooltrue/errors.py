@@ -167,7 +167,9 @@ class UnknownTool(InvalidParams):
     """The caller has no such tool: unknown, removed and hidden tools look the same."""
 
     def __init__(self, text: str = "", *, code: str = TOOL_NOT_FOUND, facts: dict[str, Any] | None = None) -> None:
-        super().__init__(code=code, facts=facts or {"name": text})
+        Exception.__init__(self)  # at once: toolsets of several parts raise and catch it in every call
+        self.code = code
+        self.facts = facts or {"name": text}
 
     def __str__(self) -> str:
         # Toolsets of several parts catch most of these, and need no sentence. A text that was set since, as by

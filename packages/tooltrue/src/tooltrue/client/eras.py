@@ -30,6 +30,8 @@ from tooltrue.wording import Worded
 __all__ = ["CLIENT", "Era", "Legacy", "Modern", "ServerFacts"]
 
 CLIENT = Implementation(name="tooltrue", version=__version__)
+_MOST_FACTS, _MOST_FACTS_BYTES = 8, 4_096
+"""Of other clients, remembered in a connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,9 @@ class Modern:
     _facts: EncodedJson = field(
         init=False, repr=False, compare=False
     )  # the `_meta` of all requests that ask for no progress
+    _relayed_facts: list[tuple[Mapping[str, Json], EncodedJson]] = field(
+        init=False, repr=False, compare=False, default_factory=list[tuple[Mapping[str, Json], EncodedJson]]
+    )  # the same for other clients, whose capabilities are mostly the same few
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "has_tasks", modern.declares_tasks(self.capabilities))
@@ -125,8 +130,20 @@ class Modern:
         if relayed is not None:
             # The other client could not follow a task of this connection.
             capabilities = modern.without_tasks(relayed.capabilities)
-            return {**params, **relayed.members, "_meta": self._meta(token, capabilities)}
+            is_plain = token is None and not relayed.trace
+            meta = self._facts_for(capabilities) if is_plain else self._meta(token, capabilities)
+            return {**params, **relayed.members, "_meta": meta}
         return {**params, "_meta": self._facts if token is None else self._meta(token, self.capabilities)}
+
+    def _facts_for(self, capabilities: Mapping[str, Json]) -> EncodedJson:
+        for others, facts in self._relayed_facts:
+            if others == capabilities:
+                return facts
+        encoded = encode(self._meta(None, capabilities))
+        if len(encoded) <= _MOST_FACTS_BYTES:
+            self._relayed_facts.insert(0, (capabilities, EncodedJson(encoded)))
+            del self._relayed_facts[_MOST_FACTS:]
+        return EncodedJson(encoded)
 
     def _meta(self, token: Id | None, capabilities: Mapping[str, Json]) -> dict[str, Json]:
         meta = modern.request_meta(self.revision, CLIENT, capabilities)

@@ -294,7 +294,7 @@ class Remote:
         return self.definitions(context).tools.get(name)
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
-        tool = await self.find_tool(call.name, call.context)
+        tool = self.known_tool(call.name, call.context) or await self.find_tool(call.name, call.context)
         if call.tool is not None and call.tool.input is not tool.input:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
         if tool is self._connect_tool:

@@ -229,7 +229,8 @@ class LocalToolset(NoLibrary):
         return self._find(name, context).tool
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
-        return self._find(name, context).tool
+        bound = self._bound.get(name)
+        return bound.tool if bound is not None and bound.visible is None else self._find(name, context).tool
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         bound = self._bound.get(call.name)
