@@ -69,6 +69,7 @@ Row = Call | Start
 CALLS = (
     Call("echo", "stdio, one at a time, `async def`", "calls", wire.echoes("echo", MODERN)),
     Call("inline", "stdio, one at a time, `def`, `blocking=False`", "calls", wire.echoes("echo_inline", MODERN)),
+    Call("beside-task", "stdio, one at a time, beside a tool that is a task", "tasks", wire.echoes("echo", MODERN)),
     Call("rows", "stdio, validated call, 20 rows", "calls", wire.searches(MODERN), 150, 100),
     Call("1mb", "stdio, 1 MB of prose", "calls", wire.larges("large_prose", MODERN), 10, 10),
     Call("many", "stdio, one at a time, of 1,000 tools", "many", wire.notes(MODERN)[:50]),  # each tool is warm

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import gateway
+import tasks
 from harness import chart, sides
 from harness.process import ServerFailed, on_one_cpu
 from harness.report import OURS, Figures, data, table
@@ -27,6 +28,9 @@ _AGAIN = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 if a row could not be measured or a checked row has fallen, never for a missed goal."""
     options = _options(arguments)
+    if options.tasks:
+        print(_machine(options.rounds), end="\n\n")
+        return tasks.report(options.rounds, options.seconds, options.stores)
     if options.gateway:
         return gateway.report(options.rounds, options.seconds, options.gateways)
     if options.check or options.record:
@@ -52,7 +56,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=_rows, default=ROWS, metavar="ROW,…", help=", ".join(row.key for row in ROWS))
     parser.add_argument("--peers", type=_peers, default=_ALL, metavar="PEER,…", help=", ".join(_ALL))
     parser.add_argument("--rounds", type=int, default=3, help="fresh servers of all sides each (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="timed, per row, side and round (%(default)s)")
+    seconds = f"timed, per row, side and round (1, with --tasks {tasks.SECONDS:g})"
+    parser.add_argument("--seconds", type=float, help=seconds)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every figure there")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="also draw the ratios there")
     parser.add_argument("--any-cpu", action="store_true", help="let client and server of alternating rows use two CPUs")
@@ -61,9 +66,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--gateways", type=_gateways, default=gateway.PEERS, metavar="PEER,…", help=", ".join(gateway.PEERS)
     )
+    parser.add_argument("--tasks", action="store_true", help="tasks instead, to their end, next to those of FastMCP")
+    parser.add_argument("--stores", type=_stores, default=tasks.STORES, metavar="STORE,…", help=", ".join(tasks.STORES))
     parser.add_argument("--check", action="store_true", help="fail when a ratio to the limit has fallen by a tenth")
     parser.add_argument("--record", action="store_true", help="write the ratios that --check goes by, of --only")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.seconds is None:
+        options.seconds = tasks.SECONDS if options.tasks else 1.0
+    return options
 
 
 _ALL = (*sides.PEERS, "limit", "one", "unguarded")
@@ -87,6 +97,13 @@ def _gateways(text: str) -> tuple[str, ...]:
     wanted = tuple(filter(None, text.split(",")))
     if unknown := set(wanted) - set(gateway.PEERS):
         raise argparse.ArgumentTypeError(f"no gateway {', '.join(sorted(unknown))}")
+    return wanted
+
+
+def _stores(text: str) -> tuple[str, ...]:
+    wanted = tuple(text.split(","))
+    if unknown := set(wanted) - set(tasks.STORES):
+        raise argparse.ArgumentTypeError(f"no store {', '.join(sorted(unknown))}")
     return wanted
 
 

@@ -49,7 +49,7 @@ def session(port: int, era: str) -> tuple[str, ...]:
 
 def _asked(port: int, request: bytes) -> bytes:
     """The head of the answer, on a connection of its own."""
-    with _connect(port) as connection:
+    with connect(port) as connection:
         connection.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
@@ -61,14 +61,14 @@ def _asked(port: int, request: bytes) -> bytes:
 
 def ask(port: int, message: Message, *headers: str) -> Any:
     """The result of one request with more headers, on a connection of its own. Raises WrongAnswer for a wrong one."""
-    with _connect(port) as connection:
+    with connect(port) as connection:
         connection.sendall(request(message, port, *headers))
         answer, body = b"", None
         while body is None:
             if not (chunk := connection.recv(_CHUNK)):
                 raise ConnectionError("the server closed a connection")
             answer += chunk
-            body = _body(answer)
+            body = body_of(answer)
     return verified(message, body)
 
 
@@ -82,7 +82,7 @@ def wait_until_open(port: int, alive: Callable[[], bool], patience: float = _PAT
     deadline = time.monotonic() + patience
     while True:
         try:
-            _connect(port).close()
+            connect(port).close()
             return
         except ConnectionRefusedError:
             if not alive() or time.monotonic() > deadline:
@@ -100,7 +100,7 @@ def exchanging(port: int, messages: Sequence[Message], connections: int) -> Iter
         exchange.close()
 
 
-def _connect(port: int) -> socket.socket:
+def connect(port: int) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
@@ -117,7 +117,7 @@ class Exchange:
         self._waiting: dict[int, int] = {}
         self._sent: dict[int, float] = {}
         self._partial: dict[int, bytes] = {}
-        self._sockets = {one.fileno(): one for one in (_connect(port) for _ in range(connections))}
+        self._sockets = {one.fileno(): one for one in (connect(port) for _ in range(connections))}
 
     def run(self, seconds: float) -> Tally:
         """Call for about `seconds`, and until all are answered; raises WrongAnswer if one answer was wrong."""
@@ -176,7 +176,7 @@ class Exchange:
         if not chunk:
             raise ConnectionError("the server closed a connection")
         response = self._partial.pop(descriptor, b"") + chunk
-        body = _body(response)
+        body = body_of(response)
         if body is None:
             self._partial[descriptor] = response
             return False
@@ -184,7 +184,7 @@ class Exchange:
         return True
 
 
-def _body(response: bytes) -> bytes | None:
+def body_of(response: bytes) -> bytes | None:
     """The body, `None` while incomplete; raises WrongAnswer for anything but a 200 of known length, or in chunks."""
     end = response.find(b"\r\n\r\n")
     if end < 0:

@@ -5,7 +5,7 @@ They are of revision 2026-07-28, or of the last session-based revision for a pee
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -18,6 +18,8 @@ _META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": _CLIENT,
 }
+_TASKS = "io.modelcontextprotocol/tasks"
+_META_TASKS = {**_META, "io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}}
 _DISTINCT = 1_024  # more than are ever in flight, so no id is used twice at a time
 
 Expect = Callable[[dict[str, Any]], bool]
@@ -131,6 +133,29 @@ def tool_list(number: int, expect: Expect, era: str, cursor: str | None = None) 
     return _message(number, "tools/list", None, {} if cursor is None else {"cursor": cursor}, expect, era)
 
 
+def task_call(tool: str, number: int) -> Message:
+    """A call that has to become a task, by a client that knows the extension."""
+
+    def is_right(result: dict[str, Any]) -> bool:
+        return result.get("resultType") == "task" and result["status"] == "working" and bool(result["taskId"])
+
+    params = {"name": tool, "arguments": {"text": f"hello {number}"}}
+    return _message(number, "tools/call", tool, params, is_right, MODERN, _META_TASKS)
+
+
+def task_get(number: int, task: str) -> Message:
+    """The request for the state of the task that began with the call of this number."""
+
+    def is_right(result: dict[str, Any]) -> bool:
+        if result["taskId"] != task:
+            return False
+        if result["status"] != "completed":
+            return result["status"] == "working"
+        return _succeeded(result["result"]) and _texts(result["result"]) == [f"hello {number}"]
+
+    return _message(number, "tasks/get", task, {"taskId": task}, is_right, MODERN, _META_TASKS)
+
+
 def _search(number: int, limit: int, expect: Expect, era: str) -> Message:
     arguments = {"query": "lamp", "price": {"low": 10, "high": 500}, "category": "tool", "limit": limit}
     return _call(number, "search_products", arguments, expect, era)
@@ -140,8 +165,16 @@ def _call(number: int, tool: str, arguments: dict[str, Any], expect: Expect, era
     return _message(number, "tools/call", tool, {"name": tool, "arguments": arguments}, expect, era)
 
 
-def _message(number: int, method: str, name: str | None, params: dict[str, Any], expect: Expect, era: str) -> Message:
-    said = {**params, "_meta": _META} if era == MODERN else params
+def _message(
+    number: int,
+    method: str,
+    name: str | None,
+    params: dict[str, Any],
+    expect: Expect,
+    era: str,
+    meta: Mapping[str, Any] = _META,
+) -> Message:
+    said = {**params, "_meta": meta} if era == MODERN else params
     request = {"jsonrpc": "2.0", "id": number, "method": method, "params": said}
     return Message(number, method, name, era, json.dumps(request, separators=(",", ":")).encode(), expect)
 
