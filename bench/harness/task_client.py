@@ -18,11 +18,13 @@ _CHUNK = 65_536
 
 @dataclass(slots=True)
 class _Connection:
-    """One connection and its task: ``request`` was sent last, ``number`` is that of the call, sent at ``began``."""
+    """One connection and its task: ``request`` was sent last, ``number`` is that of the call, sent at ``began``, and
+    ``polls`` were sent since."""
 
     socket: socket.socket
     number: int = 0
     began: float = 0.0
+    polls: int = 0
     request: Message | None = None
     received: bytes = b""
 
@@ -41,7 +43,8 @@ class Following:
     """The connections, each with one task: started, polled, fetched, and then the next one.
 
     The first poll is sent ``pollIntervalMs`` after the answer to the call, and each later one as long after the answer
-    to the last; ``polls`` counts them. Answers are verified when they arrive, since the next request depends on them.
+    to the last; ``polls`` counts those of the tasks that have ended. Answers are verified when they arrive, since the
+    next request depends on them.
     """
 
     def __init__(self, port: int, tool: str, width: int) -> None:
@@ -81,7 +84,7 @@ class Following:
         while self._due and self._due[0][0] <= now:
             connection = self._connections[heapq.heappop(self._due)[1]]
             assert connection.request is not None
-            self.polls += 1
+            connection.polls += 1
             self._send(connection, connection.request)
         wait = min(self._due[0][0], end) if self._due else end
         for descriptor, _ in self._epoll.poll(max(0.0, wait - now)):
@@ -90,6 +93,7 @@ class Following:
     def _begin(self, connection: _Connection) -> None:
         connection.number = next(self._numbers)
         connection.began = time.perf_counter()
+        connection.polls = 0
         self._send(connection, wire.task_call(self._tool, connection.number))
 
     def _send(self, connection: _Connection, message: Message) -> None:
@@ -113,4 +117,5 @@ class Following:
             heapq.heappush(self._due, (now + result["pollIntervalMs"] / 1_000, descriptor))
         else:
             took.append(now - connection.began)
+            self.polls += connection.polls
             self._begin(connection)
