@@ -7,11 +7,12 @@ import contextlib
 import functools
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from sqlalchemy import Engine, event
 from typing_extensions import TypedDict
 
 from tooltrue import (
@@ -118,6 +119,22 @@ class Speaker:
                 assert "status" in result, result
                 await asyncio.sleep(0.01)
         return result
+
+
+@contextlib.contextmanager
+def rounds_read() -> Iterator[list[str]]:
+    """The statements by which the rounds of tasks are read, of all databases."""
+    statements = list[str]()
+
+    def note(connection: object, cursor: object, statement: str, *_: object) -> None:
+        if "workflow_input" in statement and statement.startswith("SELECT"):
+            statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
 
 
 def _name(answer: Answer[Person]) -> str:
@@ -389,6 +406,16 @@ async def test_a_malformed_answer_is_refused_and_an_unfit_one_asked_for_again_un
 
 
 @pytest.mark.requirement("XTASK-29")
+@on_a_loop
+async def test_a_poll_looks_its_task_up_once(server: Server) -> None:
+    async with speaking(server) as client:
+        task = await client.task("add", a=1, b=2)
+        await client.until(task, "completed")
+        with rounds_read() as statements:
+            await client.get(task)
+    assert len(statements) == 1
+
+
 @on_a_loop
 async def test_a_task_is_cancelled_once(server: Server) -> None:
     async with speaking(server) as client:

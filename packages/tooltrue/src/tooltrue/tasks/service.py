@@ -239,7 +239,13 @@ class TaskService:
     # --- requests of clients
 
     async def find(self, request: TaskRequest) -> OwnTask:
-        """Return the task of this caller that a request names. ``InvalidParams`` for all others."""
+        """Return the task of this caller that a request names, as it was when the request first asked for it.
+        ``InvalidParams`` for all others."""
+        if not request.lookup:
+            request.lookup.append(await self._find(request))
+        return request.lookup[0]
+
+    async def _find(self, request: TaskRequest) -> OwnTask:
         engine, principal = self._running(), request.context.principal
         task = self._seals.open_id(request.uri, principal.id)
         state = None if task is None else await engine.look_up(task)

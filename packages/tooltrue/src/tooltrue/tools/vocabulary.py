@@ -19,7 +19,7 @@ from tooltrue.protocol.headers import Mirrors
 from tooltrue.protocol.input_requests import InputRequest, lacking
 from tooltrue.protocol.modern import LOG_LEVELS
 from tooltrue.protocol.schema import Schema
-from tooltrue.protocol.types import Mutable, Value, members_of, replaced
+from tooltrue.protocol.types import Mutable, Value, field, members_of, replaced
 from tooltrue.tools.advice import CONTEXT, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import ClientQuestion, Rounds
@@ -532,11 +532,13 @@ class ResourceFollow(ResourceRead, frozen=True):
 
 class TaskRequest(ResourceRead, frozen=True):
     """A request of a client about a task of its own. It passes all layers like a read, and its result has no contents:
-    ``reply`` gets the members of the task. ``uri`` is the id of the task as the client has it."""
+    ``reply`` gets the members of the task. ``uri`` is the id of the task as the client has it. ``lookup`` gets the task
+    from the first layer that looks it up, for all others."""
 
     verb: Literal["get", "update", "cancel"]
     responses: Mapping[str, Any]
     reply: dict[str, Any]
+    lookup: list[Any] = field(default_factory=list)
 
 
 class PromptGet(Value, frozen=True):
