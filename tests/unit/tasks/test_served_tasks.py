@@ -584,23 +584,6 @@ async def test_a_call_takes_no_notice_of_the_parameter_of_the_earlier_tasks(serv
         assert answer["result"]["structuredContent"] == 3
 
 
-@pytest.mark.requirement("XTASK-40")
-@on_a_loop
-async def test_a_session_has_no_tasks_whatever_its_client_declares(server: Server) -> None:
-    async with speaking(server) as client:
-        hello = {
-            "protocolVersion": versions.NEWEST_LEGACY,
-            "capabilities": CAN,
-            "clientInfo": {"name": "t", "version": "0"},
-        }
-        opened = await client.say("initialize", hello)
-        assert "tasks" not in opened["result"]["capabilities"]
-        assert modern.TASKS not in opened["result"]["capabilities"].get("extensions", {})
-        result = await client.say("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})
-        assert result["result"]["structuredContent"] == {"result": 3}
-        assert (await client.say("tasks/get", {"taskId": "1"}))["error"]["code"] == -32601
-
-
 @pytest.mark.requirement("XTASK-08")
 @on_a_loop
 async def test_a_task_outlives_the_server_that_began_it(tmp_path: Path) -> None:

@@ -7,14 +7,22 @@ rendered as text (legacy digest, "Down-conversion table").
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from tooltrue.jsonrpc.messages import EncodedJson, Json, encode, is_object
+from tooltrue.jsonrpc.messages import EncodedJson, Json, decode, encode, is_object
 from tooltrue.protocol.content_encoding import content_pieces
 from tooltrue.protocol.input_requests import InputRequest, sayable
-from tooltrue.protocol.modern import CallParams, CompleteParams, GetPromptParams, ListParams, ReadParams
+from tooltrue.protocol.modern import (
+    SERVER_INFO,
+    CallParams,
+    CompleteParams,
+    GetPromptParams,
+    ListParams,
+    ReadParams,
+    TaskParams,
+)
 from tooltrue.protocol.result_wrapping import wrapped, wraps
 from tooltrue.protocol.types import (
     UNSET,
@@ -33,13 +41,26 @@ from tooltrue.protocol.types import (
     ResourceDefinition,
     ResourceLink,
     ResourceTemplate,
+    TaskCreated,
     TextContent,
     TextResource,
     ToolDefinition,
 )
 from tooltrue.protocol.versions import Revision
 
-__all__ = ["METHODS", "InitializeParams", "LevelParams", "Projection"]
+__all__ = [
+    "METHODS",
+    "AugmentedParams",
+    "InitializeParams",
+    "LevelParams",
+    "Projection",
+    "TaskMetadata",
+    "TaskTool",
+    "created",
+    "related",
+    "task",
+    "task_result",
+]
 
 
 class InitializeParams(msgspec.Struct, frozen=True):
@@ -50,6 +71,18 @@ class InitializeParams(msgspec.Struct, frozen=True):
 
 class LevelParams(msgspec.Struct, frozen=True):
     level: str
+
+
+class TaskMetadata(msgspec.Struct, frozen=True):
+    """``ttl`` is in milliseconds."""
+
+    ttl: Annotated[float, msgspec.Meta(gt=0)] | None = None
+
+
+class AugmentedParams(msgspec.Struct, frozen=True):
+    """What 2025-11-25 adds to the parameters of ``tools/call``."""
+
+    task: TaskMetadata | None = None
 
 
 class _NoParams(msgspec.Struct, frozen=True):
@@ -71,7 +104,18 @@ METHODS: Mapping[str, tuple[type[msgspec.Struct], str | None]] = {
     "prompts/list": (ListParams, "prompts"),
     "prompts/get": (GetPromptParams, "prompts"),
     "completion/complete": (CompleteParams, "completions"),
+    "tasks/get": (TaskParams, "tasks"),
+    "tasks/result": (TaskParams, "tasks"),
+    "tasks/cancel": (TaskParams, "tasks"),
+    "tasks/list": (ListParams, "tasks.list"),
 }
+
+
+class TaskTool(msgspec.Struct, frozen=True):
+    """A tool whose calls may become tasks, as it is listed."""
+
+    definition: ToolDefinition
+    support: Literal["optional", "required"]
 
 
 class Projection:
@@ -81,6 +125,7 @@ class Projection:
         self.revision = revision
         self._listed: Mapping[type, Callable[[Any], object]] = {
             ToolDefinition: self._tool,
+            TaskTool: self._task_tool,
             ResourceDefinition: self._resource,
             ResourceTemplate: self._template,
             Prompt: self._prompt,
@@ -158,6 +203,9 @@ class Projection:
         if revision.meta and tool.meta is not None:
             members["_meta"] = tool.meta
         return members
+
+    def _task_tool(self, tool: TaskTool) -> dict[str, Json]:
+        return {**self._tool(tool.definition), "execution": {"taskSupport": tool.support}}
 
     def _annotations(self, tool: ToolDefinition) -> Json:
         # 2025-03-26 has a title in the annotations only.
@@ -246,6 +294,39 @@ class Projection:
         messages = [PromptMessage(message.role, self._block(message.content)) for message in result.messages]
         described = {} if result.description is None else {"description": result.description}
         return _closed({"messages": messages, **described}, result.meta)
+
+
+# --- tasks (2025-11-25, basic/utilities/tasks) -----------------------------------------------------------------------
+
+
+def related(id: str) -> dict[str, Json]:
+    """The ``_meta`` that relates a message to a task."""
+    return {"io.modelcontextprotocol/related-task": {"taskId": id}}
+
+
+def task(members: Mapping[str, Any]) -> dict[str, Json]:
+    """A task of the extension in the form of this revision, which has its questions and its outcome elsewhere. The task
+    of a call that has failed is ``failed``."""
+    task = {name: members[name] for name in ("taskId", "status", "createdAt", "lastUpdatedAt")}
+    task |= {"ttl": members["ttlMs"], "pollInterval": members["pollIntervalMs"]}
+    if members.get("statusMessage") is not None:
+        task["statusMessage"] = members["statusMessage"]
+    if "result" in members and task_result(members).isError:
+        task["status"] = "failed"
+    return task
+
+
+def created(created: TaskCreated) -> bytes:
+    """The answer to a call that has become a task."""
+    return encode({"task": task(msgspec.structs.asdict(created))})
+
+
+def task_result(members: Mapping[str, Any]) -> CallToolResult:
+    """The result of the call that became a task, marked as related to it."""
+    result = decode(bytes(members["result"]))
+    meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO}
+    meta |= related(members["taskId"])
+    return CallToolResult(result["content"], result.get("structuredContent", UNSET), result["isError"], meta)
 
 
 def _closed(members: Mapping[str, Json], meta: Mapping[str, Json] | None) -> bytes:

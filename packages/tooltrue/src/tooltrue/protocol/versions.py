@@ -33,6 +33,7 @@ class Revision(msgspec.Struct, frozen=True):
     choices: bool = True
     sampling_tools: bool = True
     polling: bool = False
+    tasks: bool = False
 
 
 _R2024_11 = Revision(
@@ -70,7 +71,7 @@ _R2025_03 = Revision(
     sampling_tools=False,
 )
 _R2025_06 = Revision("2025-06-18", icons=False, elicitation_url=False, choices=False, sampling_tools=False)
-_R2025_11 = Revision("2025-11-25", polling=True)
+_R2025_11 = Revision("2025-11-25", polling=True, tasks=True)
 _R2026_07 = Revision("2026-07-28", modern=True)
 
 _REVISIONS = (_R2026_07, _R2025_11, _R2025_06, _R2025_03, _R2024_11)

@@ -211,7 +211,7 @@ class ServerConnection:
     def _initialize(self, request: RpcRequest) -> bytes:
         if self._session is not None:
             raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_ALREADY_INITIALIZED, {}))
-        self._session, answer = self._handlers.legacy.initialize(request)
+        self._session, answer = self._handlers.legacy.initialize(request, self._principal)
         if self._is_ready_ahead:
             self._begin(self._session)
         return answer

@@ -233,7 +233,7 @@ class HttpEndpoint:
             return self._failure(request.id, internal_error(error))
 
     def _initialize(self, request: RpcRequest, caller: HttpCaller) -> Reply:
-        session, answer = self._handlers.legacy.initialize(request)
+        session, answer = self._handlers.legacy.initialize(request, caller.principal)
         token = self._handlers.legacy.seal(session, caller.principal)
         return Reply(200, encode_answer(request.id, answer), ((SESSION_HEADER, token),))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from typing import Any, TypeVar
 
 from tooltrue.errors import InvalidParams, InvalidRequest, InvalidResult, MethodNotFound, RpcError, ToolError
@@ -28,6 +28,7 @@ from tooltrue.protocol.modern import (
 )
 from tooltrue.protocol.types import InputRequiredResult, PromptOutcome, ReadOutcome, TaskCreated, ToolOutcome, Value
 from tooltrue.protocol.wording import UNKNOWN_LOG_LEVEL
+from tooltrue.server.legacy_tasks import SessionTasks, TaskFollows, check_support, listed_tool, tells_apart, wish_of
 from tooltrue.server.request_state import for_callers, run_with_questions
 from tooltrue.server.sealed_tokens import BadSeal
 from tooltrue.server.service import (
@@ -52,6 +53,7 @@ from tooltrue.tools.vocabulary import (
     RequestContext,
     ResourceFollow,
     ResourceRead,
+    TaskWish,
     Tool,
     ToolCall,
 )
@@ -89,7 +91,7 @@ class LegacyHandler:
     def __init__(self, served: ServedProvider) -> None:
         self._served = served
         self._projections = {name: legacy.Projection(versions.BY_NAME[name]) for name in versions.LEGACY}
-        self._lists: dict[tuple[str, str], tuple[tuple[Any, ...], bytes]] = {}
+        self._lists: dict[tuple[str, str, bool], tuple[tuple[Any, ...], bytes]] = {}
         self._answers: dict[str, Callable[[Any, _LegacyRequest], Awaitable[bytes]]] = {
             "ping": self._ping,
             "logging/setLevel": self._set_level,
@@ -100,14 +102,19 @@ class LegacyHandler:
             "resources/unsubscribe": self._unsubscribe,
             "prompts/get": self._get_prompt,
             "completion/complete": self._complete,
+            "tasks/get": lambda params, request: self._tasks(request).get(params),
+            "tasks/result": lambda params, request: self._tasks(request).result(params),
+            "tasks/cancel": lambda params, request: self._tasks(request).cancel(params),
+            "tasks/list": lambda params, request: self._tasks(request).list(params),
         }
 
-    def initialize(self, request: RpcRequest) -> tuple[LegacySession, bytes]:
+    def initialize(self, request: RpcRequest, principal: Principal) -> tuple[LegacySession, bytes]:
         """Open a session: agree on a revision, and return the session with the encoded answer (basic/lifecycle)."""
         params = convert(request.params, legacy.InitializeParams, request.method)
         revision = versions.agree(params.protocolVersion)
         served = self._served
-        answer = self._projections[revision.name].initialized(served.info, served.capabilities(), served.instructions())
+        capabilities = {**served.capabilities(), **_task_capabilities(self._offers(revision, principal))}
+        answer = self._projections[revision.name].initialized(served.info, capabilities, served.instructions())
         understood = self._projections[revision.name].understood(params.capabilities)
         return LegacySession(revision, understood, follows=Followed()), answer
 
@@ -130,17 +137,25 @@ class LegacyHandler:
         shape, capability = legacy.METHODS.get(request.method, (None, None))
         if request.method == "initialize":
             raise InvalidRequest.of(MESSAGE_NOT_JSONRPC, problem=Worded(REASON_ALREADY_INITIALIZED, {}))
-        if shape is None or (capability is not None and capability not in self._served.offers()):
+        offers = self._offers(session.revision, principal)
+        if shape is None or (capability is not None and capability not in offers):
             raise MethodNotFound.of(UNKNOWN_METHOD, method=request.method[:128])
         params = convert(request.params, shape, request.method)
         projection = self._projections[session.revision.name]
         legacy_request = _LegacyRequest(
-            request, session, exchange, principal, projection, self._served.language, carried
+            request, session, exchange, principal, projection, self._served.language, carried, "tasks" in offers
         )
         try:
             return await self._answers[request.method](params, legacy_request)
         finally:
             legacy_request.close()
+
+    def _offers(self, revision: versions.Revision, principal: Principal) -> frozenset[str]:
+        """The capabilities by name; ``tasks.list`` for callers that are told apart."""
+        offers = self._served.offers()
+        if not revision.tasks:
+            return offers - {"tasks"}
+        return offers | {"tasks.list"} if "tasks" in offers and tells_apart(principal) else offers
 
     async def _ping(self, params: Any, request: _LegacyRequest) -> bytes:
         return b"{}"
@@ -162,29 +177,53 @@ class LegacyHandler:
     async def _list(self, listing: Listing, params: ListParams, request: _LegacyRequest) -> bytes:
         items = await listing.items(self._served.provider, request.context())
         revision = request.session.revision.name
-        key = (revision, listing.method)
+        with_tasks = request.has_tasks and listing.method == "tools/list"
+        key = (revision, listing.method, with_tasks)
         cached = self._lists.get(key)
         if cached is not None and cached[0] is items and params.cursor is None:
             return cached[1]
         page = page_of(self._served, listing, items, params.cursor, request.principal)
-        entries = [listing.wire_form(item) for item in page.items]
+        wire_form = listed_tool if with_tasks else listing.wire_form
+        entries = [wire_form(item) for item in page.items]
         encoded = self._projections[revision].page(listing.member, entries, page.next_cursor)
         if params.cursor is None and page.next_cursor is None:
             self._lists[key] = (items, encoded)
         return encoded
 
     async def _call_tool(self, params: CallParams, request: _LegacyRequest) -> bytes:
+        if request.has_tasks:
+            request.wish = wish_of(convert(request.message.params, legacy.AugmentedParams, request.message.method))
+
         async def run(rounds: Rounds) -> ToolOutcome:
-            call = ToolCall(params.name, params.arguments, request.context(rounds), admit=request.called)
+            context = request.context(rounds)
+            call = ToolCall(params.name, params.arguments, context, admit=request.called, wish=request.wish)
             return await self._served.provider.call_tool(call)
 
         try:
             outcome = await self._run_rounds(run, params.name, request)
         except ToolError as error:
             outcome = failed(error.say(self._served.language))
-        if isinstance(outcome, TaskCreated):  # not without the extension, which sessions do not have
-            raise internal_error(InvalidResult("a session has no tasks"))
+        if isinstance(outcome, TaskCreated):
+            return await self._created(outcome, request)
         return request.projection.call(outcome, request.tool and request.tool.definition.outputSchema)
+
+    async def _created(self, created: TaskCreated, request: _LegacyRequest) -> bytes:
+        if request.wish is None:  # nor the extension, which sessions do not have
+            raise internal_error(InvalidResult("a session has no tasks that it did not wish"))
+        if (follows := self._task_follows(request.session, request.context())) is not None:
+            with contextlib.suppress(InvalidParams):  # it follows too much already
+                await follows.add(created.taskId)
+        return legacy.created(created)
+
+    def _tasks(self, request: _LegacyRequest) -> SessionTasks:
+        assert self._served.tasks is not None  # as its capability says
+        return SessionTasks(self._served, self._served.tasks, request.context, request.dialogue, request.projection)
+
+    def _task_follows(self, session: LegacySession, context: RequestContext) -> TaskFollows | None:
+        follows, service = self._follows(session), self._served.tasks
+        if follows is None or service is None or not session.revision.tasks:
+            return None
+        return TaskFollows(self._served, service, follows, context)
 
     async def _read_resource(self, params: ReadParams, request: _LegacyRequest) -> bytes:
         check_uri(params.uri)
@@ -245,7 +284,9 @@ class LegacyHandler:
         served, offers = self._served, self._served.offers()
         context = RequestContext(principal, SILENT, session.capabilities)
         kinds: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in offers)
-        return ChangeSubscription(served.hub, served.provider, context, kinds, self._follows(session) or Followed())
+        follows, tasks = self._follows(session) or Followed(), self._task_follows(session, context)
+        notification_of = None if tasks is None else tasks.notification_of
+        return ChangeSubscription(served.hub, served.provider, context, kinds, follows, notification_of)
 
     # --- sessions as tokens ------------------------------------------------------------------------------------------
 
@@ -276,6 +317,14 @@ class LegacyHandler:
             await self._served.facts.put(_state(session.name), _ENDED, self._served.session_seconds)
 
 
+def _task_capabilities(offers: Collection[str]) -> dict[str, Json]:
+    """The capability for tasks in 2025-11-25."""
+    if "tasks" not in offers:
+        return {}
+    listed = {"list": {}} if "tasks.list" in offers else {}
+    return {"tasks": {**listed, "cancel": {}, "requests": {"tools": {"call": {}}}}}
+
+
 @contextlib.contextmanager
 def _in_old_numbers() -> Generator[None]:
     """Before 2026-07-28, "resource not found" had an error number of its own."""
@@ -299,11 +348,12 @@ def _level(name: str) -> str:
 
 
 class _LegacyRequest:
-    """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call."""
+    """One request of a session, and the channel back. ``tool`` is the tool that it turned out to call. ``has_tasks``:
+    tasks are offered to the session; ``wish`` is that of a call for one."""
 
     __slots__ = (
         *("_carried", "_channel", "_language", "_meta"),
-        *("dialogue", "message", "principal", "projection", "session", "tool"),
+        *("dialogue", "has_tasks", "message", "principal", "projection", "session", "tool", "wish"),
     )
 
     def __init__(
@@ -315,6 +365,7 @@ class _LegacyRequest:
         projection: legacy.Projection,
         language: str,
         carried: Mapping[str, str] | None,
+        has_tasks: bool,
     ) -> None:
         meta = message.params.get("_meta")
         self._meta: Mapping[str, Json] = meta if is_object(meta) else {}
@@ -325,7 +376,9 @@ class _LegacyRequest:
         self.projection = projection
         self._language = language
         self._carried = carried
+        self.has_tasks = has_tasks
         self.tool: Tool | None = None
+        self.wish: TaskWish | None = None
         token: Id | None = self._meta.get("progressToken")
         with_message = session.revision.progress_message
         self._channel = RequestChannel(
@@ -339,6 +392,8 @@ class _LegacyRequest:
 
     def called(self, tool: Tool) -> None:
         self.tool = tool
+        if self.has_tasks:
+            check_support(tool, self.wish)
 
     def context(self, rounds: Rounds | None = None) -> RequestContext:
         capabilities, has_words = self.session.capabilities, self.projection.has_words

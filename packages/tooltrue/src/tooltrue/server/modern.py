@@ -254,7 +254,17 @@ class ModernHandler:
         if carried is not None:
             carried = {name: value for name, value in carried.items() if name not in CREDENTIAL_HEADERS}
         context = replaced(request.context(), carried=carried)
-        subscription = ChangeSubscription(served.hub, served.provider, context, kinds, Followed(uris), tasks)
+
+        async def notification_of(task: str) -> tuple[str, Json] | None:
+            if (id := tasks.get(task)) is None:
+                return None
+            task_request = TaskRequest(id, context, "get", {}, {})
+            await served.provider.read_resource(task_request)
+            return "notifications/tasks", task_request.reply
+
+        subscription = ChangeSubscription(
+            served.hub, served.provider, context, kinds, Followed(uris), notification_of if tasks else None
+        )
         subscription.listen()
         honoured = _honoured(kinds, uris, list(tasks.values()))
         notify("notifications/subscriptions/acknowledged", {"notifications": honoured})

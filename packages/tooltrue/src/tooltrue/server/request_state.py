@@ -24,7 +24,7 @@ from tooltrue.errors import (
     ToolError,
     TransportError,
 )
-from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.jsonrpc.messages import Json, decode, encode, is_object
 from tooltrue.jsonrpc.peer import Dialogue, internal_error
 from tooltrue.protocol.input_requests import InputRequest, check_request, lacking, malformed
 from tooltrue.protocol.name_rules import check_meta
@@ -49,7 +49,7 @@ from tooltrue.wording import REASON_NO_REASON_GIVEN, Worded
 if TYPE_CHECKING:  # most clients open no session
     from tooltrue.protocol.legacy import Projection
 
-__all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "run_with_questions"]
+__all__ = ["RequestStates", "RequestSubject", "Round", "for_callers", "push", "run_with_questions"]
 
 _MAX_STATE = 65_536
 
@@ -213,14 +213,34 @@ async def run_with_questions(
     rounds = Rounds()
     while isinstance(outcome := await run(rounds), InputRequiredResult):
         _check(outcome)
-        requests = outcome.inputRequests or {}
-        if missing := lacking(requests.values(), capabilities):
-            raise ToolError.of(CLIENT_CANNOT_ASK_USER, subject=name, missing=_capability_names(missing))
-        questions = {key: _worded(request, projection, name) for key, request in requests.items()}
-        memory = remembered(outcome, rounds)
-        responses = {key: await _push(question, dialogue, name, seconds) for key, question in questions.items()}
-        rounds = Rounds(memory, responses)
+        requests, memory = outcome.inputRequests or {}, remembered(outcome, rounds)
+        rounds = Rounds(memory, await push(requests, dialogue, projection, capabilities, name, seconds))
     return outcome
+
+
+async def push(
+    requests: Mapping[str, InputRequest],
+    dialogue: Dialogue,
+    projection: Projection,
+    capabilities: Mapping[str, Json],
+    name: str,
+    seconds: float,
+    meta: Mapping[str, Json] | None = None,
+) -> dict[str, Json]:
+    """Push each question to the waiting client, with ``meta`` in its parameters, and return the answers by key. Raises
+    ``ToolError`` as :func:`run_with_questions`."""
+    if missing := lacking(requests.values(), capabilities):
+        raise ToolError.of(CLIENT_CANNOT_ASK_USER, subject=name, missing=_capability_names(missing))
+    questions = {key: _worded(request, projection, name) for key, request in requests.items()}
+    return {key: await _push(_with(question, meta), dialogue, name, seconds) for key, question in questions.items()}
+
+
+def _with(question: InputRequest, meta: Mapping[str, Json] | None) -> InputRequest:
+    if not meta:
+        return question
+    params = question.get("params")
+    members: Mapping[str, Json] = params if is_object(params) else {}
+    return {**question, "params": {**members, "_meta": {**members.get("_meta", {}), **meta}}}
 
 
 def _worded(request: InputRequest, projection: Projection, name: str) -> InputRequest:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Protocol, TypeAlias
 
 from tooltrue.errors import InvalidParams, RpcError, StateError, ToolError
@@ -19,7 +19,7 @@ from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.server.wording import TOO_MANY_SUBSCRIPTIONS
 from tooltrue.state.facts import Facts
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead, TaskRequest
+from tooltrue.tools.vocabulary import Kind, ProviderChange, RequestContext, ResourceRead
 
 __all__ = ["KINDS", "ChangeSubscription", "Followed", "Follows", "Hub", "Relay", "SharedFollowed"]
 
@@ -27,6 +27,8 @@ _log = logging.getLogger("tooltrue")
 
 OnChanges: TypeAlias = Callable[[frozenset[ProviderChange]], None]
 Notify: TypeAlias = Callable[[str, Json], None]
+NotificationOfTask: TypeAlias = Callable[[str], Awaitable[tuple[str, Json] | None]]
+"""Returns the method and the parameters for a task, or ``None`` if it is not followed."""
 
 KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
 """The kinds of lists; resources and templates are one kind."""
@@ -147,8 +149,8 @@ class SharedFollowed:
 class ChangeSubscription:
     """Notifications for one subscriber: a list that has changed for it, a resource that it follows and may read.
 
-    ``kinds`` are the lists that it follows, and ``tasks`` the ids of tasks that its client has, by their ids here. A
-    caller of ``listen`` must call ``deliver`` or ``end``.
+    ``kinds`` are the lists that it follows, and ``notification_of_task`` makes the notification of a change of a task
+    that it follows. A caller of ``listen`` must call ``deliver`` or ``end``.
     """
 
     def __init__(
@@ -158,14 +160,14 @@ class ChangeSubscription:
         context: RequestContext,
         kinds: Collection[Kind],
         follows: Follows,
-        tasks: Mapping[str, str] | None = None,
+        notification_of_task: NotificationOfTask | None = None,
     ) -> None:
         self._hub = hub
         self._provider = provider
         self._context = context
         self._kinds = kinds
         self._follows = follows
-        self._tasks = tasks or {}
+        self._notification_of_task = notification_of_task
         self._changes: set[ProviderChange] = set()
         self._something = asyncio.Event()
         self._lists: dict[Kind, object] = {}
@@ -215,12 +217,11 @@ class ChangeSubscription:
         return is_new
 
     async def _notify_of_task(self, task: str, notify: Notify) -> None:
-        if (id := self._tasks.get(task)) is None:
+        if self._notification_of_task is None:
             return
-        request = TaskRequest(id, self._context, "get", {}, {})
         with contextlib.suppress(RpcError, ToolError):  # expired, or forbidden by now
-            await self._provider.read_resource(request)
-            notify("notifications/tasks", request.reply)
+            if (notification := await self._notification_of_task(task)) is not None:
+                notify(*notification)
 
     async def _may_read(self, uri: str) -> bool:
         try:

@@ -662,3 +662,23 @@ TASK_STORE_NOT_WRITABLE: Final = message(
     "The keys of tasks cannot be stored in {path}: {problem}.",
     "无法把任务密钥存储到 {path}：{problem}。",
 )
+TASK_NOT_SUPPORTED_BY_TOOL: Final = message(
+    "TT5661",
+    "{tool} does not run as a task. Call it without the parameter task.",
+    "{tool} 不能作为任务运行。请去掉参数 task 再调用。",
+)
+TASK_REQUIRED_BY_TOOL: Final = message(
+    "TT5662",
+    "{tool} only runs as a task. Call it with the parameter task.",
+    "{tool} 只能作为任务运行。请带上参数 task 再调用。",
+)
+TASK_HAS_ENDED: Final = message(
+    "TT5663",
+    "The task cannot be cancelled: it has ended, and is {status}.",
+    "无法取消该任务：它已结束，状态为 {status}。",
+)
+TASK_CANCELLED: Final = message(
+    "TT5664",
+    "The task was cancelled, and has no result.",
+    "该任务已被取消，没有结果。",
+)

@@ -259,6 +259,9 @@ class DbosEngine:
     async def running(self, owner: str) -> int:
         return await self._request(asyncio.to_thread(self._count, owner))
 
+    async def of_owner(self, owner: str) -> Sequence[str]:
+        return await self._request(asyncio.to_thread(self._queries.newest, owner))
+
     async def sweep(self) -> int:
         tasks = await self._request(asyncio.to_thread(self._queries.expired, int(self._clock() * 1000)))
         for start in range(0, len(tasks), _SWEPT):

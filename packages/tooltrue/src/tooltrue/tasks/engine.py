@@ -141,6 +141,10 @@ class TaskEngine(Protocol):
         """Return how many tasks of this owner have not ended."""
         ...
 
+    async def of_owner(self, owner: str) -> Sequence[str]:
+        """Return the tasks of this owner that are stored, the newest first."""
+        ...
+
     async def ended(self, task: str, seconds: float) -> bool:
         """Wait up to ``seconds`` until the task asks or has ended, and return whether it has."""
         ...

@@ -35,7 +35,8 @@ def owner_of(principal: Principal) -> str:
 
 class TaskRecord(Value, frozen=True):
     """The call that became a task. ``memory`` is that of the rounds before, ``carried`` are its headers without
-    credentials, and ``created`` is in seconds since 1970."""
+    credentials, and ``created`` is in seconds since 1970. ``id`` is that which the client has, and ``ttl`` the seconds
+    from its begin until it is removed."""
 
     tool: str
     arguments: dict[str, Any]
@@ -46,9 +47,11 @@ class TaskRecord(Value, frozen=True):
     carried: Mapping[str, str] | None
     language: str
     created: float
+    id: str
+    ttl: float
 
     @classmethod
-    def of(cls, call: ToolCall, created: float) -> TaskRecord:
+    def of(cls, call: ToolCall, created: float, *, id: str, ttl: float) -> TaskRecord:
         context = call.context
         principal, rounds = context.principal, context.rounds
         memory = None if rounds is None else rounds.memory()
@@ -62,6 +65,8 @@ class TaskRecord(Value, frozen=True):
             _without_credentials(context.carried),
             context.language,
             created,
+            id,
+            ttl,
         )
 
     def encoded(self) -> bytes:

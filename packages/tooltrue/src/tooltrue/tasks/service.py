@@ -9,6 +9,7 @@ sealed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
@@ -38,6 +39,7 @@ from tooltrue.tasks.records import TaskRecord, TaskSeals, owner_of, plain_memory
 from tooltrue.tasks.rounds import TaskRounds
 from tooltrue.tasks.wording import (
     STATE_OF_TASK_UNREADABLE,
+    TASK_CURSOR_STALE,
     TASK_NOT_STORED,
     TASK_QUESTION_NOT_DECLARED,
     TASK_TOOL_GONE,
@@ -57,6 +59,9 @@ _log = logging.getLogger("tooltrue")
 
 _DIRECT_SECONDS = 1.0
 """How long a call that becomes a task only if it is slow is waited for."""
+
+_LISTED = 50
+"""The tasks of a page."""
 
 
 class Tasks(Value, frozen=True):
@@ -137,27 +142,29 @@ class TaskService:
         settings, owner = self.settings, owner_of(call.context.principal)
         if await engine.running(owner) >= settings.caller:
             raise ToolError.of(TOO_MANY_TASKS, tool=tool.name, limit=settings.caller)
-        task, now = secrets.token_hex(16), self._clock()
-        record = TaskRecord.of(call, now)
+        task, now, wish = secrets.token_hex(16), self._clock(), call.wish
+        id, ttl = self._seals.seal_id(task, call.context.principal.id), settings.ttl_seconds
+        if wish is not None and wish.seconds is not None:
+            ttl = min(ttl, wish.seconds)
+        record = TaskRecord.of(call, now, id=id, ttl=ttl)
         if (trail := call.context.trail) is not None:
             trail.note(f"task {task[:8]}")
-        quick = tool.task == "when-slow"
+        quick = tool.task == "when-slow" and wish is None
         if quick:
             self._direct[task] = asyncio.get_running_loop().create_future()
         try:
-            expires = now + settings.ttl_seconds
-            await engine.start(task, self._seals.hide(task, record.encoded()), owner=owner, expires=expires)
+            await engine.start(task, self._seals.hide(task, record.encoded()), owner=owner, expires=now + ttl)
             if quick and (result := await self._quick_result(task)) is not None:
                 return result
         finally:
             self._direct.pop(task, None)
         return TaskCreated(
-            self._seals.seal_id(task, call.context.principal.id),
+            id,
             "working",
             _timestamp(now),
             _timestamp(now),
-            int(settings.ttl_seconds * 1000),
-            int(settings.poll_seconds * 1000),
+            round(ttl * 1000),
+            round(settings.poll_seconds * 1000),
         )
 
     async def _quick_result(self, task: str) -> CallToolResult | None:
@@ -259,6 +266,37 @@ class TaskService:
             raise UnknownEntry.of(TASK_UNKNOWN)
         return task
 
+    def seal_id(self, task: str, principal: Principal) -> str:
+        """Return an id by which this caller may ask for the task ``task``."""
+        return self._seals.seal_id(task, principal.id)
+
+    async def wait(self, id: str, principal: Principal) -> None:
+        """Wait until a task of this caller asks, has ended or has expired."""
+        await self._running().ended(self.id_of(id, principal), self.settings.ttl_seconds)
+
+    async def list_own(self, request: TaskRequest) -> None:
+        """Fill in the reply to ``list``: ``tasks``, the newest first, and ``next`` if there are more. Tasks of tools
+        that the caller may not use are left out. ``InvalidParams`` if the task before the page has expired."""
+        context = request.context
+        principal = context.principal
+        tasks = await self._running().of_owner(owner_of(principal))
+        if request.uri:
+            if (last := self._seals.open_id(request.uri, principal.id)) not in tasks:
+                raise InvalidParams.of(TASK_CURSOR_STALE)
+            tasks = tasks[tasks.index(last) + 1 :]
+        ids = [self._seals.seal_id(task, principal.id) for task in tasks[:_LISTED]]
+        replies = [await self._listed(TaskRequest(id, context, "get", {}, {})) for id in ids]
+        request.reply["tasks"] = [reply for reply in replies if reply]
+        if len(tasks) > len(ids):
+            request.reply["next"] = ids[-1]
+
+    async def _listed(self, request: TaskRequest) -> dict[str, Any]:
+        """Return the members of a task; none if the caller may not see it, or if it has expired meanwhile."""
+        with contextlib.suppress(RpcError):
+            tools = await self._provider.find_entries(request)
+            await self.answer(request, await self.find(request), is_offered=bool(tools))
+        return request.reply
+
     async def answer(self, request: TaskRequest, own: OwnTask, *, is_offered: bool) -> None:
         """Fill in the reply to a request: the members of the task after ``get``, and none otherwise. The result of a
         tool that is not offered to the caller any more stays here."""
@@ -266,7 +304,7 @@ class TaskService:
         match request.verb:
             case "get":
                 message = await status_message(self._facts, own.task) if own.state.status == "working" else None
-                request.reply.update(self._members(request.uri, own, message, is_offered=is_offered))
+                request.reply.update(self._members(own, message, is_offered=is_offered))
             case "update":
                 await self._update(engine, own, request.responses)
             case "cancel":
@@ -285,15 +323,15 @@ class TaskService:
         if answers:
             await engine.answer(own.task, answers)
 
-    def _members(self, id: str, own: OwnTask, message: str | None, *, is_offered: bool) -> dict[str, Any]:
-        state, settings = own.state, self.settings
+    def _members(self, own: OwnTask, message: str | None, *, is_offered: bool) -> dict[str, Any]:
+        state = own.state
         members: dict[str, Any] = {
-            "taskId": id,
+            "taskId": own.record.id,
             "status": _STATUS[state.status],
             "createdAt": _timestamp(own.record.created),
             "lastUpdatedAt": _timestamp(max(state.updated, own.record.created)),
-            "ttlMs": int(settings.ttl_seconds * 1000),
-            "pollIntervalMs": int(settings.poll_seconds * 1000),
+            "ttlMs": round(own.record.ttl * 1000),
+            "pollIntervalMs": round(self.settings.poll_seconds * 1000),
         }
         if message is not None:
             members["statusMessage"] = message

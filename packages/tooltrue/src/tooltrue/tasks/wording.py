@@ -99,6 +99,11 @@ TASK_NOT_STORED: Final = message(
     "{tool} was not started: its task cannot be stored now. Try again later.",
     "{tool} 未启动：目前无法存储其任务。请稍后重试。",
 )
+TASK_CURSOR_STALE: Final = message(
+    "TT5660",
+    "The cursor is not valid any more: its task has expired. List again from the start.",
+    "游标已失效：其任务已过期。请从头重新列出。",
+)
 TASKS_OF_SEVERAL_SERVERS: Final = message(
     "TT4840",
     "Several servers have their tasks in {url}. Name one of them with --server NAME.",

@@ -56,6 +56,7 @@ __all__ = [
     "Slice",
     "TaskMode",
     "TaskRequest",
+    "TaskWish",
     "Tool",
     "ToolCall",
     "Unwatch",
@@ -429,6 +430,13 @@ class Grant(Protocol):
     async def keep(self) -> None: ...
 
 
+class TaskWish(Value, frozen=True):
+    """The wish of a client that its call becomes a task, in whichever mode its tool does (2025-11-25,
+    basic/utilities/tasks). ``seconds``: how long the task is to be stored; ``None`` for as long as the server does."""
+
+    seconds: float | None = None
+
+
 class ToolCall(Mutable, gc=True):
     """One call. ``tool`` is set once a layer has found it; views replace both together. ``called`` is the old name that
     it was called by, if that is not ``name``.
@@ -436,7 +444,7 @@ class ToolCall(Mutable, gc=True):
     ``admit`` is the check of the handler that remains until it is known that the caller may see the tool; it raises
     ``RpcError``, and belongs with the validation of arguments. ``asks`` is the reason why a rule wants a person to
     decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
-    ``grant`` is the person's consent.
+    ``grant`` is the person's consent. ``wish`` is that of a client which asks for a task.
 
     A layer in its general form leaves the call that it gets as it is, and passes a changed copy on (``replaced``). The
     steps of a plan (:mod:`tooltrue.policy.plan`) share one call, which belongs to the plan, and change it in place.
@@ -452,6 +460,7 @@ class ToolCall(Mutable, gc=True):
     ``grant``     confirm, approval_prompts                           confirm (``consume_grant``)
     ``stake``     lethal_trifecta, confirm, approval_prompts          confirm
     ``called``    toolset (``resolve_call``)                          renames, authorize
+    ``wish``      legacy                                              validate, tasks
     ``text``      vocabulary (``own_text``), modern                   audit, abuse, limits
     ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
     ``checked``   validate                                            remote
@@ -478,6 +487,7 @@ class ToolCall(Mutable, gc=True):
     grant: Grant | None = None
     stake: str = ""
     called: str = ""
+    wish: TaskWish | None = None
     text: bytes | None = None
     came: dict[str, Any] | None = None
     checked: tuple[Schema, dict[str, Any]] | None = None
@@ -533,9 +543,12 @@ class ResourceFollow(ResourceRead, frozen=True):
 class TaskRequest(ResourceRead, frozen=True):
     """A request of a client about a task of its own. It passes all layers like a read, and its result has no contents:
     ``reply`` gets the members of the task. ``uri`` is the id of the task as the client has it. ``lookup`` gets the task
-    from the first layer that looks it up, for all others."""
+    from the first layer that looks it up, for all others.
 
-    verb: Literal["get", "update", "cancel"]
+    ``list`` is about all tasks of the caller, and its ``reply`` gets a page of them: the first one, or that after the
+    task ``uri``."""
+
+    verb: Literal["get", "update", "cancel", "list"]
     responses: Mapping[str, Any]
     reply: dict[str, Any]
     lookup: list[Any] = field(default_factory=list)

@@ -52,6 +52,8 @@ class _Tasks(StepLayer, frozen=True):
             rounds = context.rounds
             if service.engine is None or rounds is None or rounds.of_task or rounds.is_nested:
                 return None
+            if call.wish is not None:
+                return service.start(call, tool)
             if not declares_tasks(context.capabilities):
                 return None
             if tool.task == "manual":
@@ -77,12 +79,17 @@ class _Tasks(StepLayer, frozen=True):
     async def find_entries(self, operation: LibraryOperation) -> tuple[Entry, ...]:
         if not isinstance(operation, TaskRequest):
             return await self.inner.find_entries(operation)
+        if operation.verb == "list":
+            return ()
         tool = await self._tool((await self.service.find(operation)).record.tool, operation)
         return () if tool is None else (tool,)
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         if not isinstance(request, TaskRequest):
             return await self.inner.read_resource(request)
+        if request.verb == "list":
+            await self.service.list_own(request)
+            return ReadResourceResult([])
         own = await self.service.find(request)
         is_offered = await self._tool(own.record.tool, request) is not None
         await self.service.answer(request, own, is_offered=is_offered)

@@ -36,7 +36,7 @@ class _Validate(StepLayer, frozen=True):
         def before(call: ToolCall) -> None:
             if call.admit is not None:
                 call.admit(tool)
-            if needs_tasks:
+            if needs_tasks and call.wish is None and not _is_of_task(call):
                 require_tasks(call.context.capabilities, tool.name)
             if is_simple and accepts(call.arguments):
                 call.checked = (tool.input, call.arguments)
@@ -50,6 +50,11 @@ class _Validate(StepLayer, frozen=True):
                 raise
 
         return Step(before)
+
+
+def _is_of_task(call: ToolCall) -> bool:
+    rounds = call.context.rounds
+    return rounds is not None and rounds.of_task
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
