@@ -37,6 +37,13 @@ RESULTS = {
     "tools/call": "CallToolResult",
     "tools/list": "ListToolsResult",
 }
+TASK_RESULTS = {
+    "tasks/cancel": "CancelTaskResult",
+    "tasks/get": "GetTaskResult",
+    "tasks/list": "ListTasksResult",
+    "tasks/result": "CallToolResult",
+}
+"""Of 2025-11-25; the later extension has a schema of its own."""
 
 
 @functools.cache
@@ -103,8 +110,7 @@ class Judge:
         if method == "initialize":
             self._legacy = result["protocolVersion"]
             revision = self._legacy
-        asks = revision == MODERN and result.get("resultType") == "input_required"
-        return check(revision, "InputRequiredResult" if asks else RESULTS.get(method, "Result"), result)
+        return check(revision, _definition_of(method, revision, result), result)
 
     def _judge_method(self, message: dict[str, Any]) -> None:
         if "id" in message:
@@ -112,6 +118,15 @@ class Judge:
         params = message.get("params", {})
         modern = self._revision == MODERN or "io.modelcontextprotocol/subscriptionId" in params.get("_meta", {})
         return check(MODERN if modern else self._legacy, "ServerNotification", message)
+
+
+def _definition_of(method: str, revision: str, result: dict[str, Any]) -> str:
+    if revision == MODERN and result.get("resultType") == "input_required":
+        return "InputRequiredResult"
+    if revision == "2025-11-25" and method == "tools/call" and "task" in result:
+        return "CreateTaskResult"
+    results = {**RESULTS, **TASK_RESULTS} if revision == "2025-11-25" else RESULTS
+    return results.get(method, "Result")
 
 
 def _key(message: dict[str, Any]) -> tuple[type, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -28,6 +30,7 @@ from tooltrue import (
     Roots,
     Sampling,
     Server,
+    Tasks,
     TextContent,
     TextResource,
     ToolError,
@@ -608,6 +611,34 @@ def ledger() -> Server:
     return server
 
 
+def office() -> Server:
+    """Tools that run as tasks, with a database of their own."""
+    folder = tempfile.mkdtemp(prefix="office-", dir=os.environ.get("XDG_STATE_HOME"))
+    server = Server("office", version="1", tasks=Tasks(store=f"sqlite:///{folder}/tasks.db"))
+    server.add_tool(count_to, task=True, effect="read")
+    server.add_tool(sign, task="when-slow", effect="write")
+    server.add_tool(nothing, name="archive", task="required", effect="read")
+    server.add_tool(fail, name="stamp")
+    return server
+
+
+async def count_to(number: int) -> int:
+    """Count."""
+    if number > 100:
+        raise ToolError("That is too far.")
+    return number
+
+
+class Signature(TypedDict):
+    name: str
+
+
+async def sign(context: Context) -> str:
+    """Have a letter signed."""
+    answer = context.ask(Form("Sign it?", Signature))
+    return answer.value["name"] if answer.value else "not signed"
+
+
 NAME = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
 
 SERVERS: dict[str, Callable[[], Server]] = {
@@ -627,6 +658,7 @@ SERVERS: dict[str, Callable[[], Server]] = {
         library,
         moved,
         museum,
+        office,
         shelves,
         shop,
         slow,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from typing_extensions import TypedDict
 
-from tooltrue import Context, Form, Server, Tasks, ToolError
-from tooltrue.errors import InvalidParams
+from tooltrue import Client, Context, Form, Server, Tasks, ToolError
+from tooltrue.errors import InvalidParams, MethodNotFound
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.vocabulary import LOCAL, Principal
@@ -262,7 +262,9 @@ async def test_the_result_of_a_task_is_that_of_the_call_marked_as_related(server
         for tool, arguments in (("add", {"a": 1, "b": 2}), ("broken", {}), ("quick", {})):
             direct, id = await client.call(tool, arguments), await client.task(tool, arguments)
             assert await client.result(id) == {**direct, "_meta": {RELATED: {"taskId": id}}}
-            assert (await client.get(id))["status"] == ("failed" if direct["isError"] else "completed")
+            task = await client.get(id)
+            assert task["status"] == ("failed" if direct["isError"] else "completed")
+            assert task.get("statusMessage") == ("no such thing" if direct["isError"] else None)
         direct, id = await client.call("refused"), await client.task("refused")
         assert direct["code"] == -32602
         assert await client.result(id) == direct
@@ -437,7 +439,7 @@ async def test_the_tasks_of_a_session_caller_are_limited_and_recorded(server: Se
     assert {"task get", "task cancel"} <= {record["kind"] for record in records}
 
 
-@pytest.mark.requirement("LTASK-19", "LTASK-24")
+@pytest.mark.requirement("LTASK-24")
 @on_a_loop
 async def test_a_session_is_told_of_its_own_tasks_until_they_have_ended(server: Server) -> None:
     async with session(server, elicitation={}) as client:
@@ -482,3 +484,13 @@ async def test_the_result_of_a_tool_that_is_gone_stays_here(server: Server) -> N
         server.remove_tool("quick")
         assert "TT5605" in (await client.result(id))["message"]
         assert (await client.ask("tasks/list"))["tasks"][0]["status"] == "failed"
+
+
+@pytest.mark.requirement("LTASK-03", "LTASK-04")
+@on_a_loop
+async def test_our_client_begins_no_task_in_a_session(server: Server) -> None:
+    async with server.serving(), Client(server, revision=versions.NEWEST_LEGACY) as client:
+        assert (await client.call_tool("plain")).text == "plain"  # it would be refused with a wish
+        assert (await client.call_tool("add", a=1, b=2)).text == "3"
+        with pytest.raises(MethodNotFound, match="only runs as a task"):
+            await client.call_tool("only")

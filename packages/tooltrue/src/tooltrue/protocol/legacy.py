@@ -306,13 +306,15 @@ def related(id: str) -> dict[str, Json]:
 
 def task(members: Mapping[str, Any]) -> dict[str, Json]:
     """A task of the extension in the form of this revision, which has its questions and its outcome elsewhere. The task
-    of a call that has failed is ``failed``."""
+    of a call that has failed is ``failed``, with the text for the model."""
     task = {name: members[name] for name in ("taskId", "status", "createdAt", "lastUpdatedAt")}
     task |= {"ttl": members["ttlMs"], "pollInterval": members["pollIntervalMs"]}
     if members.get("statusMessage") is not None:
         task["statusMessage"] = members["statusMessage"]
-    if "result" in members and task_result(members).isError:
+    if "result" in members and (result := task_result(members)).isError:
         task["status"] = "failed"
+        if texts := [block["text"] for block in result.content if block.get("type") == "text"]:
+            task["statusMessage"] = texts[0]
     return task
 
 

@@ -321,7 +321,7 @@ def _task_capabilities(offers: Collection[str]) -> dict[str, Json]:
     """The capability for tasks in 2025-11-25."""
     if "tasks" not in offers:
         return {}
-    listed = {"list": {}} if "tasks.list" in offers else {}
+    listed: dict[str, Json] = {"list": {}} if "tasks.list" in offers else {}
     return {"tasks": {**listed, "cancel": {}, "requests": {"tools": {"call": {}}}}}
 
 

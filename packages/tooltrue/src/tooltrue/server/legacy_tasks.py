@@ -106,8 +106,8 @@ class SessionTasks:
         if members["status"] == "cancelled":
             raise InvalidParams.of(TASK_CANCELLED)
         if "error" in members:
-            error = members["error"]
-            raise RpcError.received(**_received(error if isinstance(error, Mapping) else decode(bytes(error))))
+            error = decode(encode(members["error"]))
+            raise RpcError.received(error["code"], error["message"], error.get("data"))
         tools = await self._served.provider.find_entries(TaskRequest(id, self._context(), "get", {}, {}))
         schema = next((tool.definition.outputSchema for tool in tools if isinstance(tool, Tool)), None)
         return self._projection.call(legacy.task_result(members), schema)
@@ -129,10 +129,6 @@ class SessionTasks:
 
 
 _ENDED = ("completed", "failed", "cancelled")
-
-
-def _received(error: Mapping[str, Any]) -> dict[str, Any]:
-    return {"number": error["code"], "message": error["message"], "data": error.get("data")}
 
 
 class TaskFollows:

@@ -309,6 +309,8 @@ class TaskService:
                 await self._update(engine, own, request.responses)
             case "cancel":
                 await engine.cancel(own.task)
+            case "list":
+                pass  # about no single task: list_own answers it
 
     async def _update(self, engine: TaskEngine, own: OwnTask, responses: Mapping[str, Any]) -> None:
         if own.state.status != "asks":

@@ -101,8 +101,8 @@ TASK_NOT_STORED: Final = message(
 )
 TASK_CURSOR_STALE: Final = message(
     "TT5660",
-    "The cursor is not valid any more: its task has expired. List again from the start.",
-    "游标已失效：其任务已过期。请从头重新列出。",
+    "The cursor is not valid, or its task has expired; list again from the start.",
+    "游标无效，或其任务已过期；请从头重新列出。",
 )
 TASKS_OF_SEVERAL_SERVERS: Final = message(
     "TT4840",
