@@ -467,6 +467,7 @@ tooltrue does not offer the features that these duties bind.
 FEATURES = {
     "batches": "arrays of messages",
     "version_header": "the header `MCP-Protocol-Version`",
+    "tasks": "the capability `tasks`, which is an extension later",
     "polling": "streams that the server may close before the answer, to be resumed",
     "title": "`title`",
     "icons": "icons",
@@ -512,10 +513,13 @@ def _features() -> Iterator[tuple[str, Callable[[versions.Revision], bool]]]:
 
 def _methods() -> Iterator[tuple[str, Callable[[versions.Revision], bool]]]:
     for method in sorted(modern.METHODS.keys() | legacy.METHODS.keys()):
-        yield (
-            f"`{method}`",
-            lambda revision, method=method: method in (modern.METHODS if revision.modern else legacy.METHODS),
-        )
+        yield f"`{method}`", lambda revision, method=method: _has_method(revision, method)
+
+
+def _has_method(revision: versions.Revision, method: str) -> bool:
+    if revision.modern:
+        return method in modern.METHODS
+    return method in legacy.METHODS and (revision.tasks or not method.startswith("tasks/"))
 
 
 def _counts(level: str, rows: list[Requirement]) -> str:
