@@ -16,7 +16,8 @@ PACKAGES: dict[str, str] = json.loads((HERE / "node" / "package.json").read_text
 class Official:
     """A client by another author. `command` creates its environment and returns its command line.
 
-    `command` raises Failure if the environment cannot be created, NoNode if it needs Node and Node is missing.
+    With `tasks` it calls the tools of `task_server.py` as tasks. `command` raises Failure if the environment cannot be
+    created, NoNode if it needs Node and Node is missing.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Official:
     revision: str
     needs_node: bool
     command: Callable[[], list[str]]
+    tasks: bool = False
 
 
 def _python(name: str, script: str, version: str, revision: str) -> Official:
@@ -33,11 +35,11 @@ def _python(name: str, script: str, version: str, revision: str) -> Official:
     return Official(name, f"mcp {version}", revision, False, command)
 
 
-def _typescript(name: str, script: str, package: str, revision: str) -> Official:
+def _typescript(name: str, script: str, package: str, revision: str, *, tasks: bool = False) -> Official:
     def command() -> list[str]:
         return [node(), str(NODE_HOME / script)]
 
-    return Official(name, _label(package), revision, True, command)
+    return Official(name, _label(package), revision, True, command, tasks)
 
 
 def _inspector(era: str, revision: str) -> Official:
@@ -57,6 +59,7 @@ CLIENTS = (
     _python("python-1", "python_sdk_v1.py", "1.30.0", LEGACY),
     _typescript("typescript-2", "typescript_v2.mjs", "client", MODERN),
     _typescript("typescript-1", "typescript_v1.mjs", "sdk", LEGACY),
+    _typescript("typescript-1-tasks", "typescript_v1_tasks.mjs", "sdk", LEGACY, tasks=True),
     _inspector("modern", MODERN),
     _inspector("legacy", LEGACY),
 )

@@ -25,6 +25,16 @@ CALLS = {
     "refused": ("read_file", {"path": "../outside"}),
 }
 
+TASK_TOOLS = [["add", "optional"], ["archive", "required"], ["now", None], ["publish", "optional"]]
+TASK_CALLS = {
+    "add": ("add", {"a": 1, "b": 2}, "stream"),
+    "archive": ("archive", {}, "stream"),
+    "publish": ("publish", {}, "stream"),
+    "now": ("now", {}, "stream"),
+    "forbidden": ("now", {}, "task"),
+    "cancelled": ("publish", {}, "cancel"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -49,7 +59,13 @@ class Row:
         return self.agreed and self.listed and self.called and self.refused and not self.trouble
 
 
+def calls_of(client: Official) -> dict:
+    return TASK_CALLS if client.tasks else CALLS
+
+
 def judged(client: Official, transport: str, seen: dict, stderr: str) -> Row:
+    if client.tasks:
+        return _judged_tasks(client, transport, seen, stderr)
     results = seen["results"]
     return Row(
         client,
@@ -58,6 +74,25 @@ def judged(client: Official, transport: str, seen: dict, stderr: str) -> Row:
         listed=sorted(seen["tools"]) == TOOLS,
         called=results["write"]["is_error"] is False and _says(results["read"], "hello"),
         refused=results["refused"]["is_error"] is True,
+        detail=f"it saw: {json.dumps(seen)}\n{stderr}",
+    )
+
+
+def _judged_tasks(client: Official, transport: str, seen: dict, stderr: str) -> Row:
+    results = seen["results"]
+    as_task = {"as_task": True, "related": True}
+    return Row(
+        client,
+        transport,
+        revision=str(seen["revision"]),
+        listed=sorted(seen["tools"]) == TASK_TOOLS,
+        called=results["add"] == {"text": "3", **as_task}
+        and results["archive"] == {"text": "archived", **as_task}
+        and results["publish"] == {"text": "published", **as_task}
+        and results["now"] == {"text": "now", "as_task": False, "related": False}
+        and seen["asked"] == [True],
+        refused=results["forbidden"] == {"error": -32601}
+        and results["cancelled"] == {"status": "cancelled", "ttl": 60_000, "again": -32602},
         detail=f"it saw: {json.dumps(seen)}\n{stderr}",
     )
 

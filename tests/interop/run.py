@@ -3,10 +3,10 @@
     python tests/interop/run.py [--python-only | --node-only] [--only CLIENT] [--no-skip]
 
 Each client, over stdio and over Streamable HTTP, lists the tools, writes a file, reads it back and is refused a
-file outside the root. The clients are small programs beside this one (`clients.py` has the list). Each receives the
-calls and the server as arguments, and prints one line of JSON: the negotiated revision, the listed tools, and the
-results. This program starts them, checks their reports (`judging.py`) and prints a table; it exits with 1 if a row
-failed.
+file outside the root; a client of tasks follows those of `task_server.py`, answers a question, and cancels one. The
+clients are small programs beside this one (`clients.py` has the list). Each receives the calls and the server as
+arguments, and prints one line of JSON: the negotiated revision, the listed tools, and the results. This program starts
+them, checks their reports (`judging.py`) and prints a table; it exits with 1 if a row failed.
 
 It needs only the standard library. Environments are created under `.interop/` and reused (`environments.py`).
 """
@@ -15,6 +15,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -22,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from environments import HOME, NoNode
-from judging import CALLS, Row, judged
+from environments import HERE, HOME, NoNode
+from judging import Row, calls_of, judged
 from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
 
 from clients import CLIENTS, Official
@@ -57,7 +58,7 @@ def tried(client: Official, command: list[str], transport: str, tooltrue: str) -
     """Run one row. Processes that the row left running are ended, and count as trouble."""
     before, start = children(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tooltrue-interop-") as root, tempfile.TemporaryFile() as log:
-        serve = [tooltrue, "serve", "files", "--root", root, "--no-confirm"]
+        serve = [tooltrue, "serve", *served(client, root)]
         row = attempt(client, command, transport, serve, log)
         seconds = time.monotonic() - start
         left = end_orphans(before)
@@ -66,10 +67,15 @@ def tried(client: Official, command: list[str], transport: str, tooltrue: str) -
     return dataclasses.replace(row, trouble=trouble, detail=detail, seconds=seconds)
 
 
+def served(client: Official, root: str) -> list[str]:
+    """The target of `tooltrue serve`, with its options. Its data is in `root`."""
+    return [shutil.copy(HERE / "task_server.py", root)] if client.tasks else ["files", "--root", root, "--no-confirm"]
+
+
 def attempt(client: Official, command: list[str], transport: str, serve: list[str], log: IO[bytes]) -> Row:
     run = over_http if transport == "http" else over_stdio
     try:
-        seen, stderr = run(command, serve, log)
+        seen, stderr = run([*command, json.dumps(calls_of(client))], serve, log)
     except Failure as failure:
         return Row(client, transport, trouble=str(failure), detail=failure.detail)
     return judged(client, transport, seen, stderr)
@@ -87,7 +93,7 @@ def over_http(command: list[str], serve: list[str], log: IO[bytes]) -> tuple[dic
 
 def report(command: list[str], target: list[str]) -> tuple[dict, str]:
     """The report of the client and its stderr. Raises Failure."""
-    done = completed([*command, json.dumps(CALLS), *target], CLIENT_SECONDS, env=environment())
+    done = completed([*command, *target], CLIENT_SECONDS, env=environment())
     if done.returncode:
         raise Failure(f"the client ended with {done.returncode}", done.stdout + done.stderr)
     try:
