@@ -89,7 +89,8 @@ _ROWS_VERSION = 1
 _ROUND, _ANSWER, _CANCEL, _WORKER = "tooltrue.round", "tooltrue.answer", "tooltrue.cancel", "tooltrue.worker"
 _ROWS, _WORKERS = "tooltrue-rows", "tooltrue-workers"
 """Queues that are not registered: no worker serves them, and their rows are only looked up."""
-_UNFINISHED = ("PENDING", "ENQUEUED", "DELAYED")
+_ASKING = {"asks": True}
+"""The attributes of a round that ends with questions. No other row of a task has attributes."""
 _SECOND = 1000
 """The precision, in milliseconds, of the times that DBOS writes to SQLite."""
 _SWEPT = 20
@@ -256,8 +257,8 @@ class DbosEngine:
     async def cancel(self, task: str) -> None:
         await self._request(self._cancel(task))
 
-    async def running(self, owner: str) -> int:
-        return await self._request(asyncio.to_thread(self._count, owner))
+    async def has_room(self, owner: str, limit: int) -> bool:
+        return await self._request(asyncio.to_thread(self._has_room, owner, limit))
 
     async def of_owner(self, owner: str) -> Sequence[str]:
         return await self._request(asyncio.to_thread(self._queries.newest, owner))
@@ -452,14 +453,9 @@ class DbosEngine:
         if (body := self._bodies.get(id)) is not None:
             body.cancel()
 
-    def _count(self, owner: str) -> int:
-        last = dict[str, tuple[int, bool]]()
-        for id, name, status, asks in self._queries.of_owner(owner):
-            task, _, number = id.rpartition("/")
-            if name != _ANSWER:
-                is_open = name == _ROUND and (status in _UNFINISHED or (status == "SUCCESS" and asks))
-                last[task] = max(last.get(task, (-1, False)), (int(number), is_open))
-        return sum(is_open for _, is_open in last.values())
+    def _has_room(self, owner: str, limit: int) -> bool:
+        # Mostly the quick count decides. It has rounds as well that asked, and were answered since.
+        return self._queries.open_rounds(owner, limit) < limit or self._queries.open_tasks(owner, limit) < limit
 
     async def _remove(self, tasks: Sequence[str]) -> None:
         ids = [f"{task}/{number}" for task in tasks for number in range(MAX_ROUNDS + 1)]
@@ -491,7 +487,10 @@ class DbosEngine:
         body = contextvars.Context().run(asyncio.run_coroutine_threadsafe, self._run_here(round), self._loop)
         self._bodies[id] = body
         try:
-            return _stored(await asyncio.wrap_future(body))
+            end = await asyncio.wrap_future(body)
+            if isinstance(end, RoundAsks):
+                await self._client.update_workflow_attributes_async(id, _ASKING)  # before its end: none is left out
+            return _stored(end)
         finally:
             if self._bodies.get(id) is body:
                 del self._bodies[id]

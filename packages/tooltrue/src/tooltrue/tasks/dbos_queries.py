@@ -11,6 +11,8 @@ import sqlalchemy
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
+from tooltrue.tools.rounds import MAX_ROUNDS
+
 __all__ = ["ASKS", "Queries"]
 
 ASKS = '{"asks"'
@@ -32,15 +34,19 @@ class Queries:
         self.pool = _sqlite(url, patience) if path is not None else _postgresql(url, patience)
 
     def prepare(self) -> None:
-        """Add the index by which the tasks of an owner are found to the tables of DBOS."""
+        """Add the index of the open rounds of an owner to the tables of DBOS."""
         # Another process may create it at the same time, or be the only one that is permitted to.
         with contextlib.suppress(SQLAlchemyError), self.pool.begin() as db:
             db.execute(self._text(_INDEX))
 
-    def of_owner(self, owner: str) -> list[tuple[str, str, str, bool]]:
-        """The rows of the tasks of an owner: id, name, status, and whether it is the end of a round that asks. Tasks
-        that ended with their first round are left out: a caller may have many of them."""
-        return self._rows(_OF_OWNER, owner=owner)
+    def open_rounds(self, owner: str, limit: int) -> int:
+        """The number of rounds of an owner that are unfinished or have asked, counted up to ``limit``: at least as many
+        as its open tasks. The index has these rounds and no others."""
+        return self._rows(_OPEN_ROUNDS, owner=owner, limit=limit)[0][0]
+
+    def open_tasks(self, owner: str, limit: int) -> int:
+        """The number of tasks of an owner that have not ended, counted up to ``limit``."""
+        return self._rows(_OPEN_TASKS, owner=owner, limit=limit)[0][0]
 
     def expired(self, milliseconds: int) -> list[str]:
         """The tasks with a round whose deadline has passed."""
@@ -75,13 +81,26 @@ class Queries:
         return sqlalchemy.text(text.replace("{schema}", self._schema))
 
 
-_INDEX = "CREATE INDEX IF NOT EXISTS tooltrue_owner ON {schema}workflow_status (authenticated_user)"
+_UNFINISHED = "status IN ('PENDING', 'ENQUEUED', 'DELAYED')"
+# SQLite has attributes that were never set as the JSON null, PostgreSQL as NULL.
+_MAY_BE_OPEN = f"({_UNFINISHED} OR attributes <> 'null')"
+_INDEX = f"""\
+CREATE INDEX IF NOT EXISTS tooltrue_open ON {{schema}}workflow_status (authenticated_user, application_name)
+WHERE {_MAY_BE_OPEN}"""
 _OF_OWNER = f"""\
-SELECT s.workflow_uuid, s.name, s.status, substr(o.output, 1, {len(ASKS)}) = '{ASKS}'
-FROM {{schema}}workflow_status s LEFT JOIN {{schema}}workflow_output o ON o.workflow_uuid = s.workflow_uuid
-WHERE s.authenticated_user = :owner AND s.application_name = :application
-AND (s.status IN ('PENDING', 'ENQUEUED', 'DELAYED') OR s.workflow_uuid NOT LIKE '%/0'
-     OR substr(o.output, 1, {len(ASKS)}) = '{ASKS}')"""
+SELECT count(*) FROM (SELECT 1 FROM {{schema}}workflow_status s
+WHERE authenticated_user = :owner AND application_name = :application AND {_MAY_BE_OPEN}"""
+_OPEN_ROUNDS = f"{_OF_OWNER} LIMIT :limit) AS counted"
+_STEM = "rtrim(s.workflow_uuid, '0123456789')"
+_NEXT = f"{_STEM} || (CAST(substr(s.workflow_uuid, length({_STEM}) + 1) AS INTEGER) + 1)"
+"""The id of the next round."""
+_OPEN_TASKS = f"""\
+{_OF_OWNER} AND name = :round AND ({_UNFINISHED} OR (
+    status = 'SUCCESS' AND workflow_uuid NOT LIKE '%/{MAX_ROUNDS}'
+    AND EXISTS (SELECT 1 FROM {{schema}}workflow_output o
+                WHERE o.workflow_uuid = s.workflow_uuid AND substr(o.output, 1, {len(ASKS)}) = '{ASKS}')
+    AND NOT EXISTS (SELECT 1 FROM {{schema}}workflow_status n WHERE n.workflow_uuid = {_NEXT})))
+LIMIT :limit) AS counted"""
 _EXPIRED = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""

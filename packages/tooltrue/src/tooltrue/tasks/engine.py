@@ -121,7 +121,7 @@ class TaskEngine(Protocol):
 
     async def start(self, task: str, record: str, *, owner: str, expires: float | None) -> None:
         """Store a task and begin its first round. It is durable when this returns. ``owner`` is a digest of its
-        caller, by which :meth:`running` counts. After ``expires`` it is ended and removed."""
+        caller, by which :meth:`has_room` counts. After ``expires`` it is ended and removed."""
         ...
 
     async def look_up(self, task: str) -> TaskState | None:
@@ -137,8 +137,8 @@ class TaskEngine(Protocol):
         """Cancel a task that has not ended: its round is cancelled, in whichever process it runs."""
         ...
 
-    async def running(self, owner: str) -> int:
-        """Return how many tasks of this owner have not ended."""
+    async def has_room(self, owner: str, limit: int) -> bool:
+        """Return whether fewer than ``limit`` tasks of this owner have not ended."""
         ...
 
     async def of_owner(self, owner: str) -> Sequence[str]:

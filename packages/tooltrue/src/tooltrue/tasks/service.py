@@ -140,7 +140,7 @@ class TaskService:
 
     async def _start(self, engine: TaskEngine, call: ToolCall, tool: Tool) -> ToolOutcome:
         settings, owner = self.settings, owner_of(call.context.principal)
-        if await engine.running(owner) >= settings.caller:
+        if not await engine.has_room(owner, settings.caller):
             raise ToolError.of(TOO_MANY_TASKS, tool=tool.name, limit=settings.caller)
         task, now, wish = secrets.token_hex(16), self._clock(), call.wish
         id, ttl = self._seals.seal_id(task, call.context.principal.id), settings.ttl_seconds
