@@ -18,6 +18,7 @@ import pytest
 import sqlalchemy
 from psycopg.sql import SQL, Identifier
 
+from support.growth import grows_in_proportion
 from support.postgres import database
 from support.task_worker import LEASE, Scripted
 from tooltrue.errors import ConfigurationError, StateError
@@ -306,6 +307,51 @@ def test_tasks_that_have_not_ended_are_counted_by_owner(url: str) -> None:
             here.go.set()
             await here.end("works")
             assert await open_tasks(here.engine, "owner") == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_task_that_went_on_after_its_questions_counts_once(url: str) -> None:
+    async def scenario() -> None:
+        async with opened(url) as here:
+            await here.begin("t", "ask:a one*")
+            await here.end("t")
+            await here.engine.answer("t", {"a": "1"})
+            await here.said_soon(["makes", "one"])
+            assert await open_tasks(here.engine, "owner") == 1
+
+    asyncio.run(scenario())
+
+
+def test_the_open_tasks_of_an_owner_make_no_begin_slower(tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "tasks.db")
+
+    async def scenario() -> None:
+        async with opened(url) as here:
+            await here.begin("t", "ask:a")
+            await here.end("t")
+            queries = here.engine._queries  # pyright: ignore[reportPrivateUsage] - on this thread, which is measured
+
+            def owner_of(tasks: int) -> str:
+                for table in ("workflow_status", "workflow_output"):
+                    names = [name for _, name, *_ in statement(url, f"PRAGMA table_info({table})")]
+                    values = {name: name for name in names} | {"workflow_uuid": f"'{tasks}-' || value || '/0'"}
+                    values |= {"authenticated_user": f"'owner of {tasks}'"} if "authenticated_user" in names else {}
+                    statement(
+                        url,
+                        f"INSERT INTO {table} ({', '.join(names)}) WITH RECURSIVE many(value) AS "
+                        f"(SELECT 1 UNION ALL SELECT value + 1 FROM many WHERE value < {tasks}) "
+                        f"SELECT {', '.join(values[name] for name in names)} FROM {table}, many "
+                        "WHERE workflow_uuid = 't/0'",
+                    )
+                return f"owner of {tasks}"
+
+            def begin_all(owner: str) -> None:
+                for _ in range(int(owner.split()[-1])):
+                    assert queries.open_rounds(owner, 10) == 10
+
+            assert grows_in_proportion(begin_all, owner_of, 60)
+            assert queries.open_tasks("owner of 60", 100) == 60
 
     asyncio.run(scenario())
 
