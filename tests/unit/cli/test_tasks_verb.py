@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from click.testing import CliRunner
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from support.reading import read_soon
@@ -80,6 +83,17 @@ def made(store: str | None = None, name: str = "desk", **settings: Any) -> Serve
     @server.tool(effect="read", task=True)
     async def wait(api_key: str = "", note: str = "") -> str:
         """Wait for ever."""
+        return await asyncio.Event().wait() and "over"
+
+    @server.tool(effect="read", task=True)
+    async def unlock(door: str, combination: Annotated[str, Field(json_schema_extra={"format": "password"})]) -> str:
+        """Try a combination, for ever."""
+        return await asyncio.Event().wait() and f"{door}{combination}"
+
+    @server.tool(effect="read", task=True)
+    async def report(context: Context) -> str:
+        """Report progress, and wait for ever."""
+        context.progress(2, 4, "the second quarter")
         return await asyncio.Event().wait() and "over"
 
     @server.tool(effect="read", task=True)
@@ -189,6 +203,52 @@ async def test_a_task_is_shown_with_its_secrets_masked_and_its_text_escaped(desk
             assert "owned" in shown
             assert "\x1b" not in shown
             assert "\x07" not in shown
+
+
+@on_a_loop
+async def test_arguments_that_the_schema_declares_secret_are_masked(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("unlock", door="front", combination="4711")
+        task = (await desk.until("unlock", "working"))["id"]
+        for words in ((), ("--json",)):
+            shown = await desk.run("show", task, *words)
+            assert "front" in shown
+            assert "4711" not in shown
+
+
+@on_a_loop
+async def test_the_progress_of_a_task_is_listed_and_shown(desk: Desk) -> None:
+    async with serving(made()) as client:
+        await client.start_task("report")
+        async with asyncio.timeout(LIMIT):
+            while not (task := await desk.until("report", "working"))["message"]:
+                pass
+        assert task["message"] == "2/4 the second quarter"
+        assert task["progress"] == {"progress": 2.0, "total": 4.0}
+        assert "2/4 the second quarter" in await desk.run("list")
+        assert "progress 2/4 the second quarter" in await desk.run("show", task["id"])
+
+
+@on_a_loop
+async def test_a_damaged_task_is_listed_with_its_code_among_the_others(desk: Desk) -> None:
+    async with serving(made()) as client:
+        for tool in ("greet", "wait", "fail"):
+            await client.start_task(tool)
+        asking = (await desk.until("greet", "input_required"))["id"]
+        failed = (await desk.until("fail", "completed"))["id"]
+    with contextlib.closing(sqlite3.connect(desk.folder / "tooltrue" / "tasks" / "desk.db")) as db, db:
+        db.execute("UPDATE workflow_input SET inputs = '[]' WHERE workflow_uuid = ?", (f"{asking}/0",))
+        changed = 'replace(output, \'"outcome": "\', \'"outcome": "x\')'
+        db.execute(f"UPDATE workflow_output SET output = {changed} WHERE workflow_uuid = ?", (f"{failed}/0",))
+    listed = (await desk.run("list")).splitlines()
+    assert [line.split()[:2] for line in listed[2:]] in (
+        [[asking[:8], "damaged"], [failed[:8], "damaged"]],
+        [[failed[:8], "damaged"], [asking[:8], "damaged"]],
+    )
+    codes = {one["id"]: one["message"].partition(":")[0] for one in await desk.listed() if one["status"] == "damaged"}
+    assert codes == {asking: "TT5615", failed: "TT4844"}
+    assert listed[1].split()[1] == "wait"
+    assert code_of(await desk.run("show", asking, code=2)) == "TT5615"
 
 
 @on_a_loop

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import Engine, event
 from typing_extensions import TypedDict
 
@@ -27,6 +28,8 @@ from tooltrue import (
     Tasks,
     ToolError,
 )
+from tooltrue._internal.platform.users import operating_system_user
+from tooltrue.cli.main import cli
 from tooltrue.errors import InvalidParams
 from tooltrue.protocol import modern, versions
 from tooltrue.testing.state import LIMIT
@@ -549,6 +552,48 @@ async def test_the_newest_progress_is_the_message_of_a_running_task(server: Serv
         await client.ask("tasks/cancel", taskId=id)
         asking = await client.until(await client.task("count"), "input_required")
         assert "statusMessage" not in asking
+
+
+@on_a_loop
+async def test_an_act_of_an_operator_is_recorded_and_told_to_those_that_follow_the_task(
+    server: Server, tmp_path: Path
+) -> None:
+    async def operator(*words: str) -> None:
+        command = ["tasks", "--store", f"sqlite:///{tmp_path}/tasks.db", *words]
+        done = await asyncio.to_thread(CliRunner().invoke, cli, command)
+        assert done.exit_code == 0, done.output
+
+    async with speaking(server) as client:
+        ids = {tool: await client.task(tool) for tool in ("wait", "greet", "pair")}
+        [key] = (await client.until(ids["greet"], "input_required"))["inputRequests"]
+        await client.until(ids["pair"], "input_required")
+        tasks = await server.audit_log.read(0, 100)
+        note = {entry.record["subject"]: entry.record["notes"] for entry in tasks if entry.record["kind"] == "call"}
+        await client.follow(*ids.values())
+        short = {tool: notes[0].removeprefix("task ") for tool, notes in note.items()}
+        await operator("cancel", short["wait"])
+        await operator("cancel", short["pair"])
+        await operator("answer", short["greet"], "name=Ada")
+        heard = dict[str, str]()
+        while heard != {ids["wait"]: "cancelled", ids["pair"]: "cancelled", ids["greet"]: "completed"}:
+            task = await client.heard()
+            heard[task["taskId"]] = task["status"]
+        records = list[dict[str, Any]]()
+        async with asyncio.timeout(LIMIT):
+            while len(records) < 3:
+                entries = await server.audit_log.read(0, 100)
+                records = [entry.record for entry in entries if entry.record["kind"].startswith("operator ")]
+                await asyncio.sleep(0.05)  # a worker takes the acts with its next sign of life
+    by_tool = {record["subject"]: record for record in records}
+    assert {tool: record["kind"] for tool, record in by_tool.items()} == {
+        "wait": "operator cancel",
+        "pair": "operator cancel",
+        "greet": "operator answer",
+    }
+    assert {record["who"] for record in records} == {operating_system_user()}
+    assert {tool: record["notes"] for tool, record in by_tool.items()} == {tool: note[tool] for tool in by_tool}
+    assert by_tool["greet"]["arguments"] == {"questions": [key]}
+    assert all(record["outcome"] == "ok" for record in records)
 
 
 @pytest.mark.requirement("XTASK-34")

@@ -324,7 +324,7 @@ class Server:
         recorder = self._new_recorder()
         tickets = OnDemand(self._open_tickets, facts)
         approvals = Approvals(tickets)
-        tasks = self._task_service(facts) if self._has_tasks() else None
+        tasks = self._task_service() if self._has_tasks() else None
         guard = partial(
             standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals, task_service=tasks
         )
@@ -348,23 +348,25 @@ class Server:
         local = [part for part in parts_of(self._provider) if isinstance(part, LocalToolset)]
         return self._tasks is not None or any(part.has_tasks for part in local)
 
-    def _task_service(self, facts: Facts) -> TaskService:
+    def _task_service(self) -> TaskService:
         from tooltrue.protocol.modern import Results  # noqa: PLC0415 - few servers run tasks
         from tooltrue.tasks.service import Tasks, TaskService  # noqa: PLC0415 - few servers run tasks
 
-        return TaskService(self._tasks or Tasks(), Results(self._info).call, facts, language=self.settings.language)
+        return TaskService(self._tasks or Tasks(), Results(self._info).call, language=self.settings.language)
 
     def _running_tasks(self) -> AbstractAsyncContextManager[None]:
         """Context in which calls become tasks, if tools want that."""
         served = self._assembly.served
         if served.tasks is None:
             return contextlib.nullcontext()
+        from tooltrue.policy.audit.operator_records import record_act  # noqa: PLC0415 - few servers run tasks
         from tooltrue.server.running_tasks import running_tasks  # noqa: PLC0415 - few servers run tasks
 
         deployment = self._deployment
         has_lasting_keys = bool(self._keys) or (bool(deployment.keys) and not deployment.has_new_keys)
         sealer = served.sealer if has_lasting_keys else None
-        return running_tasks(served.tasks, served.provider, self.name, sealer)
+        record = partial(record_act, self._assembly.recorder)
+        return running_tasks(served.tasks, served.provider, self.name, sealer, record)
 
     _realm = ""
     """The realm of what this server seals, where servers share keys."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tooltrue._internal.platform.users import operating_system_user
 from tooltrue.cli.call_verb import read_pairs
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import as_json, show_rows
@@ -45,10 +46,10 @@ from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.sealing_keys import VARIABLE, read_keys
 from tooltrue.server.task_seals import SealedTasks
 from tooltrue.state.places import beside, sqlite_url, state_folder, tasks_file, without_password
-from tooltrue.tasks.engine import StoredTask, TaskInspector
+from tooltrue.tasks.engine import DamagedTask, StoredTask, TaskInspector
 from tooltrue.tasks.inspection import STATUSES, InspectedTask, inspected
 from tooltrue.tasks.opening import inspecting
-from tooltrue.tasks.records import owner_of
+from tooltrue.tasks.records import OperatorAct, owner_of
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.wording import Worded, names_or_none
 
@@ -75,6 +76,17 @@ class _Store(Value, frozen=True):
         if (opened := inspected(task, self.seals, current_language())) is None:
             raise ConfigurationError.of(TASK_KEYS_WRONG, store=without_password(self.url), place=self.place)
         return opened
+
+    def opened_or_damaged(self, task: StoredTask | DamagedTask) -> InspectedTask | DamagedTask:
+        try:
+            return task if isinstance(task, DamagedTask) else self.opened(task)
+        except ConfigurationError as error:
+            return DamagedTask(task.id, error)
+
+    def note(self, task: InspectedTask, verb: str, questions: Sequence[str] = ()) -> str:
+        """The note about an act on a task, for the audit log of its server."""
+        act = OperatorAct(verb, operating_system_user(), task.tool, questions, time.time())
+        return self.seals.hide(task.id, act.encoded())
 
 
 @click.group("tasks", cls=Verbs, short_help="Look at the tasks of a server, and settle them.")
@@ -110,25 +122,28 @@ def list_(
     """List the tasks that the server has not removed yet, the newest first."""
     store = new_store()
 
-    async def look(inspector: TaskInspector) -> list[InspectedTask]:
-        found = list[InspectedTask]()
+    async def look(inspector: TaskInspector) -> tuple[list[InspectedTask], list[DamagedTask]]:
+        tasks, damaged = list[InspectedTask](), list[DamagedTask]()
         async for stored in inspector.newest(None if caller is None else owner_of(Principal(caller))):
-            task = store.opened(stored)
-            if state in (None, task.status) and tool in (None, task.tool):
-                found.append(task)
-                if len(found) == limit:
+            if isinstance(task := store.opened_or_damaged(stored), DamagedTask):
+                damaged.append(task)
+            elif state in (None, task.status) and tool in (None, task.tool):
+                tasks.append(task)
+                if len(tasks) == limit:
                     break
-        return sorted(found, key=lambda task: -task.created)  # the times of an SQLite database are whole seconds
+        return sorted(tasks, key=lambda task: -task.created), damaged  # times of SQLite are whole seconds
 
-    tasks = _at(store, look)
+    tasks, damaged = _at(store, look)
+    if not tasks and (wrong := next((one.error for one in damaged if one.error.code == TASK_KEYS_WRONG), None)):
+        raise wrong  # not one of them can be opened: the keys are others
     if is_json:
-        tell_json([_brief(task) for task in tasks])
-    elif not tasks:
+        tell_json([*map(_brief, tasks), *map(_brief_damaged, damaged)])
+    elif not tasks and not damaged:
         tell("There is no such task." if state or caller or tool else "There are no tasks.")
     else:
         now = time.time()
         head = ("task", "tool", "caller", "state", "age", "message")
-        show_rows([head, *(_row(task, now) for task in tasks)])
+        show_rows([head, *(_row(task, now) for task in tasks), *map(_row_damaged, damaged)])
 
 
 @command.command("show", short_help="Show a task.")
@@ -153,7 +168,8 @@ def cancel(new_store: Callable[[], _Store], task: str) -> None:
         entry = await _found(store, task, inspector)
         if entry.status not in ("working", "input_required"):
             raise ConfigurationError.of(TASK_STATE_MISFIT, task=entry.id[:_SHORT], state=entry.status, verb="cancel")
-        await inspector.cancel(entry.id)
+        async with inspector.noting(entry.id, store.note(entry, "cancel")):
+            await inspector.cancel(entry.id)
         return await _found(store, entry.id, inspector)
 
     entry = _at(store, end)
@@ -182,7 +198,8 @@ def answer(
         questions = _chosen(entry, question, is_one=bool(fields) or decline)
         replies = {key: await _replied(key, one, entry.tool, fields, decline) for key, one in questions.items()}
         sealed = {key: store.seals.hide(entry.id, encode(reply)) for key, reply in replies.items()}
-        await inspector.answer(entry.id, sealed)
+        async with inspector.noting(entry.id, store.note(entry, "answer", tuple(sealed))):
+            await inspector.answer(entry.id, sealed)
         return entry, len(entry.questions) - len(sealed)
 
     entry, rest = _at(store, settle)
@@ -310,9 +327,23 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def _row_damaged(task: DamagedTask) -> tuple[str, ...]:
+    return task.id[:_SHORT], "", "", "damaged", "", _damage(task)
+
+
+def _damage(task: DamagedTask) -> str:
+    return f"{task.error.code}: {task.error.say(current_language())}"
+
+
 def _brief(task: InspectedTask) -> dict[str, Json]:
     names = ("id", "tool", "caller", "client", "status", "message", "created", "updated", "expires", "rounds")
-    return {name: getattr(task, name) for name in names}
+    progress = task.progress
+    shown = None if progress is None else {"progress": progress.progress, "total": progress.total}
+    return {**{name: getattr(task, name) for name in names}, "progress": shown}
+
+
+def _brief_damaged(task: DamagedTask) -> dict[str, Json]:
+    return {"id": task.id, "status": "damaged", "message": _damage(task)}
 
 
 def _whole(task: InspectedTask) -> Any:
@@ -321,8 +352,8 @@ def _whole(task: InspectedTask) -> Any:
 
 
 def _masked(task: InspectedTask) -> Any:
-    """The arguments as an audit record has them, but for what the schema alone says: it is in the server."""
-    return Masks().mask(dict(task.arguments), None)[0]
+    """The arguments as an audit record has them."""
+    return Masks().mask_named(dict(task.arguments), task.secret)
 
 
 def _parts(task: InspectedTask) -> Iterator[str]:
@@ -335,6 +366,7 @@ def _parts(task: InspectedTask) -> Iterator[str]:
         "changed": _time(task.updated),
         "expires": "" if task.expires is None else _time(task.expires),
         "rounds": str(task.rounds),
+        "progress": task.message if task.progress is not None else "",
     }
     yield "\n".join(f"{name:<9}{display_text(text)}" for name, text in head.items() if text)
     yield f"arguments, secrets masked:\n{display_arguments(_masked(task))}"
@@ -343,7 +375,7 @@ def _parts(task: InspectedTask) -> Iterator[str]:
     if task.result is not None:
         name = "error of the tool" if task.result.get("isError") else "result"
         yield f"{name}:\n{_clipped(_result_text(task.result))}"
-    elif task.message and not task.questions:
+    elif task.message and not task.questions and task.progress is None:
         yield f"error:\n{_clipped(task.message)}"
 
 

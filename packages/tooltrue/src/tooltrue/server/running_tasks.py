@@ -17,7 +17,7 @@ from tooltrue.server.wording import TASK_STORE_NEEDS_KEYS, TASK_STORE_NOT_WRITAB
 from tooltrue.state.new_file import write_new
 from tooltrue.state.places import beside, without_password
 from tooltrue.tasks.opening import new_engine, store_url
-from tooltrue.tasks.service import TaskService
+from tooltrue.tasks.service import RecordAct, TaskService
 from tooltrue.tools.toolset import Provider
 
 __all__ = ["running_tasks"]
@@ -27,7 +27,7 @@ _SWEEP_SECONDS = 60.0
 
 @contextlib.asynccontextmanager
 async def running_tasks(
-    service: TaskService, provider: Provider, server: str, sealer: Sealer | None
+    service: TaskService, provider: Provider, server: str, sealer: Sealer | None, record_act: RecordAct
 ) -> AsyncGenerator[None]:
     """Context in which calls of ``server`` become tasks, and those that earlier processes have left go on. Without a
     ``sealer`` whose keys outlive this process, their keys lie beside the database. Raises ``ConfigurationError`` if
@@ -35,8 +35,8 @@ async def running_tasks(
     store = store_url(service.settings.store, server)
     engine = await new_engine(store, instance=server)
     seals = SealedTasks(sealer or Sealer(await asyncio.to_thread(_keys_beside, store)))
-    service.serve(provider, seals)
-    await engine.open(service.run, service.changed)
+    service.serve(provider, seals, record_act)
+    await engine.open(service.run, service.changed, service.noted)
     service.engine = engine
     sweeper = asyncio.create_task(_sweep(service))
     try:

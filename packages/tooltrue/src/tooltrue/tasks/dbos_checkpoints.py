@@ -1,7 +1,7 @@
 """The checkpoints of a round, as events of its workflow.
 
 DBOS numbers steps in the order in which they are called, and after a restart steps side by side may be called in
-another. Events have keys: ``+KEY`` marks a step that was begun, ``=KEY`` has its text.
+another. Events have keys: ``+KEY`` marks a step that was begun, ``=KEY`` has its text. The report is one more event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from tooltrue.tasks.engine import StepInterrupted
 from tooltrue.tasks.loop_thread import LoopThread
 
-__all__ = ["EventCheckpoints"]
+__all__ = ["REPORT", "EventCheckpoints"]
+
+REPORT = "~"
+"""The event that has the newest report."""
 
 T = TypeVar("T")
 
@@ -49,6 +52,9 @@ class EventCheckpoints:
             await self._store(f"={key}", text)
             self._texts[key] = text
             return text
+
+    async def report(self, text: str) -> None:
+        await self._store(REPORT, text)
 
     async def _load(self) -> Mapping[str, str]:
         """The events of earlier executions. No other one adds to them: this one owns the workflow."""

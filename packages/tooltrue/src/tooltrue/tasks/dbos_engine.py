@@ -62,7 +62,15 @@ from tooltrue.state.places import without_password
 from tooltrue.tasks.dbos_checkpoints import EventCheckpoints
 from tooltrue.tasks.dbos_json import JsonSerializer, NoPickle
 from tooltrue.tasks.dbos_queries import Queries
-from tooltrue.tasks.engine import RoundAsks, RoundEnd, RunRound, StepInterrupted, TaskRound, TaskState
+from tooltrue.tasks.engine import (
+    RoundAsks,
+    RoundEnd,
+    RunRound,
+    StepInterrupted,
+    TaskRound,
+    TaskState,
+    note_ignored,
+)
 from tooltrue.tasks.loop_thread import LoopThread
 from tooltrue.tasks.wording import (
     TASK_DATABASE_NOT_OPENABLE,
@@ -87,7 +95,8 @@ _log = logging.getLogger("tooltrue.tasks")
 _ROWS_VERSION = 1
 """The version of the rows that this module writes: DBOS runs only workflows of the version that a process names."""
 _ROUND, _ANSWER, _CANCEL, _WORKER = "tooltrue.round", "tooltrue.answer", "tooltrue.cancel", "tooltrue.worker"
-_ROWS, _WORKERS = "tooltrue-rows", "tooltrue-workers"
+_NOTE = "tooltrue.note"
+_ROWS, _WORKERS, _NOTES = "tooltrue-rows", "tooltrue-workers", "tooltrue-notes"
 """Queues that are not registered: no worker serves them, and their rows are only looked up."""
 _ASKING = {"asks": True}
 """The attributes of a round that ends with questions. No other row of a task has attributes."""
@@ -97,6 +106,8 @@ _SWEPT = 20
 """Tasks that are removed at once."""
 _ELSEWHERE = 1.0
 """Seconds between two looks at a task that another process runs."""
+_UNCONFIRMED = 10_000
+"""Milliseconds after which a note is taken whose writer has not told that it has acted: it has ended since."""
 
 
 class DbosEngine:
@@ -136,6 +147,7 @@ class DbosEngine:
         self._loop: asyncio.AbstractEventLoop
         self._run: RunRound
         self._changed: Callable[[str], None]
+        self._noted: Callable[[str, str], Coroutine[Any, Any, None]]
         self._queries: Queries
         self._client: DBOSClient
         self._workflow: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
@@ -143,7 +155,12 @@ class DbosEngine:
 
     # --- opening and closing
 
-    async def open(self, run: RunRound, changed: Callable[[str], None] = lambda task: None) -> None:
+    async def open(
+        self,
+        run: RunRound,
+        changed: Callable[[str], None] = lambda task: None,
+        noted: Callable[[str, str], Coroutine[Any, Any, None]] = note_ignored,
+    ) -> None:
         """Raises ``ConfigurationError`` if the database cannot be opened, or another engine of this process is."""
         with self._opening:
             if (other := DbosEngine._open) is not None:
@@ -151,7 +168,7 @@ class DbosEngine:
             if _dbos._dbos_global_instance is not None or _dbos._dbos_global_registry is not None:
                 raise ConfigurationError.of(TASK_ENGINE_BESIDE_DBOS)
             DbosEngine._open = self
-        self._run, self._changed = run, changed
+        self._run, self._changed, self._noted = run, changed, noted
         self._loop = asyncio.get_running_loop()
         self._is_closing = False
         self._thread = LoopThread("tooltrue-tasks")
@@ -355,6 +372,8 @@ class DbosEngine:
         record = self._input(first)[0]
         began, updated = (first.created_at or 0) / 1000, (last.updated_at or 0) / 1000
         status = _status(last)
+        if status == "working":
+            return TaskState(status, record, began, updated, report=await self._report(last.workflow_id))
         if status != "ended":
             return TaskState(status, record, began, updated)
         output = self._output(last)
@@ -368,6 +387,10 @@ class DbosEngine:
             await self._go_on(task, rounds, answers)
             return TaskState("working", record, began, updated)
         return TaskState("asks", record, began, updated, output["questions"], open_keys)
+
+    async def _report(self, round: str) -> str:
+        value = await asyncio.to_thread(self._queries.report, round)
+        return JsonSerializer().deserialize(value) if value else ""
 
     async def _answer(self, task: str, responses: Mapping[str, str]) -> None:
         rounds = await self._rounds(task)
@@ -532,19 +555,19 @@ class DbosEngine:
         while True:
             await asyncio.sleep(self._lease / 3)
             try:
-                await self._beat()
+                await self._take_notes(await self._beat())
             except Exception as error:  # noqa: BLE001 - without signs of life, others would take over what runs here
                 _log.warning("The database of tasks cannot be used now: %s", _first_line(error))
 
-    async def _beat(self) -> None:
+    async def _beat(self) -> Mapping[str, int]:
         """Give a sign of life, take over the rounds of executors without one, and end those that were taken from here.
+        Return the signs of all.
 
         The clock is that of the database, which stamps the row when it is touched.
         """
         here = set(self._bodies)
         signs = await self._signs()
-        now = signs[self._executor]
-        alive = {executor for executor, at in signs.items() if now - at < self._lease * 1000 + _SECOND}
+        now, alive = signs[self._executor], self._alive(signs)
         rounds = await self._client.list_workflows_async(
             name=_ROUND, status="PENDING", load_input=False, load_output=False
         )
@@ -555,6 +578,34 @@ class DbosEngine:
             await asyncio.to_thread(DBOS._recover_pending_workflows, sorted(gone))
         if old := [f"{_WORKER}/{name}" for name, at in signs.items() if now - at > self._lease * 10_000]:
             await self._client.delete_workflows_async(old)
+        return signs
+
+    def _alive(self, signs: Mapping[str, int]) -> set[str]:
+        """The executors that have given a sign of life within the lease."""
+        now = signs[self._executor]
+        return {executor for executor, at in signs.items() if now - at < self._lease * 1000 + _SECOND}
+
+    async def _take_notes(self, signs: Mapping[str, int]) -> None:
+        """Hand over the notes of operators that have acted. A note that is not taken is handed over again, by another
+        executor if this one has ended."""
+        now, others = signs[self._executor], self._alive(signs) - {self._executor}
+        notes = await self._client.list_workflows_async(
+            queue_name=_NOTES, application_name=self._application, load_output=False
+        )
+        for note in notes:
+            has_acted = bool(note.attributes) or now - (note.created_at or 0) > _UNCONFIRMED
+            if has_acted and await asyncio.to_thread(self._queries.claim, note.workflow_id, self._executor, others):
+                await self._hand_over(note)
+
+    async def _hand_over(self, note: WorkflowStatus) -> None:
+        noted = self._noted(note.workflow_id.split("/")[1], self._input(note)[0])
+        try:
+            async with asyncio.timeout(self._patience):
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(noted, self._loop))
+        except (StateError, TimeoutError) as error:
+            _log.warning("The note of an operator about a task is not taken now: %s", _first_line(error))
+        else:
+            await self._client.delete_workflows_async([note.workflow_id])
 
     async def _signs(self) -> dict[str, int]:
         """Give a sign of life; return the times of all, in milliseconds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
@@ -16,11 +17,21 @@ from dbos import DBOSClient, EnqueueOptions, WorkflowStatus, _serialization, _ut
 from dbos import error as dbos_errors
 from sqlalchemy.exc import SQLAlchemyError
 
-from tooltrue.errors import ConfigurationError
-from tooltrue.tasks.dbos_engine import _PICKLE, _ROUND, _ROWS, _ROWS_VERSION, DbosEngine, _first_line, _number
+from tooltrue.errors import ConfigurationError, StateError
+from tooltrue.tasks.dbos_engine import (
+    _NOTE,
+    _NOTES,
+    _PICKLE,
+    _ROUND,
+    _ROWS,
+    _ROWS_VERSION,
+    DbosEngine,
+    _first_line,
+    _number,
+)
 from tooltrue.tasks.dbos_json import JsonSerializer, NoPickle
 from tooltrue.tasks.dbos_queries import Queries
-from tooltrue.tasks.engine import StoredTask
+from tooltrue.tasks.engine import DamagedTask, StoredTask
 from tooltrue.tasks.loop_thread import LoopThread
 from tooltrue.tasks.wording import TASK_DATABASE_NOT_OPENABLE, TASKS_OF_SEVERAL_SERVERS
 from tooltrue.tools.rounds import MAX_ROUNDS
@@ -94,7 +105,22 @@ class DbosInspector(DbosEngine):
         if DbosEngine._open is None:
             _serialization.DBOSDefaultSerializer = _PICKLE
 
-    async def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask]:
+    @contextlib.asynccontextmanager
+    async def noting(self, task: str, note: str) -> AsyncGenerator[None]:
+        options: EnqueueOptions = {
+            "workflow_name": _NOTE,
+            "queue_name": _NOTES,
+            "workflow_id": f"{_NOTE}/{task}/{secrets.token_hex(8)}",
+            "app_version": self._version,
+        }
+        await self._request(self._store(options, note))
+        yield
+        await self._request(self._client.update_workflow_attributes_async(options["workflow_id"], {"acted": True}))
+
+    async def _store(self, options: EnqueueOptions, note: str) -> None:
+        await self._client.enqueue_async(options, note)
+
+    async def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask | DamagedTask]:
         tasks = await self._request(asyncio.to_thread(self._queries.newest, owner or ""))
         for start in range(0, len(tasks), _LOADED):
             for task in await self._request(self._stored(tasks[start : start + _LOADED])):
@@ -102,9 +128,14 @@ class DbosInspector(DbosEngine):
 
     async def starting(self, prefix: str) -> Sequence[StoredTask]:
         tasks = await self._request(asyncio.to_thread(self._queries.starting, prefix))
-        return await self._request(self._stored(tasks)) if tasks else ()  # DBOS takes no ids for any ids
+        stored = list[StoredTask]()
+        for task in await self._request(self._stored(tasks)) if tasks else ():  # DBOS takes no ids for any ids
+            if isinstance(task, DamagedTask):
+                raise task.error
+            stored.append(task)
+        return tuple(stored)
 
-    async def _stored(self, tasks: Sequence[str]) -> list[StoredTask]:
+    async def _stored(self, tasks: Sequence[str]) -> list[StoredTask | DamagedTask]:
         ids = [f"{task}/{number}" for task in tasks for number in range(MAX_ROUNDS + 1)]
         rows = await self._client.list_workflows_async(workflow_ids=ids, application_name=self._application)
         by_task = defaultdict[str, list[WorkflowStatus]](list)
@@ -113,8 +144,12 @@ class DbosInspector(DbosEngine):
         stored = [await self._stored_task(task, by_task[task]) for task in tasks]
         return [one for one in stored if one is not None]
 
-    async def _stored_task(self, task: str, rounds: Sequence[WorkflowStatus]) -> StoredTask | None:
-        if (state := await self._state(task, rounds)) is None:
+    async def _stored_task(self, task: str, rounds: Sequence[WorkflowStatus]) -> StoredTask | DamagedTask | None:
+        try:
+            state = await self._state(task, rounds)
+        except StateError as error:
+            return DamagedTask(task, error)
+        if state is None:
             return None  # it was removed meanwhile
         deadline = rounds[0].workflow_deadline_epoch_ms
         begun = sum(row.name == _ROUND for row in rounds)

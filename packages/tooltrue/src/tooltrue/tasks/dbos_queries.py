@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import sqlalchemy
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
+from tooltrue.tasks.dbos_checkpoints import REPORT
 from tooltrue.tools.rounds import MAX_ROUNDS
 
 __all__ = ["ASKS", "Queries"]
@@ -47,6 +48,16 @@ class Queries:
     def open_tasks(self, owner: str, limit: int) -> int:
         """The number of tasks of an owner that have not ended, counted up to ``limit``."""
         return self._rows(_OPEN_TASKS, owner=owner, limit=limit)[0][0]
+
+    def report(self, round: str) -> str:
+        """The newest report of a round, as DBOS has serialized it; empty if there is none."""
+        return next((value for (value,) in self._rows(_REPORT, id=round, key=REPORT)), "")
+
+    def claim(self, id: str, executor: str, others: Collection[str]) -> bool:
+        """Claim a row for an executor, unless one of the ``others`` has; return whether this succeeded."""
+        query = self._text(_CLAIM).bindparams(sqlalchemy.bindparam("others", expanding=True))
+        with self.pool.begin() as db:
+            return db.execute(query, {"id": id, "executor": executor, "others": list(others)}).rowcount > 0
 
     def expired(self, milliseconds: int) -> list[str]:
         """The tasks with a round whose deadline has passed."""
@@ -101,6 +112,10 @@ _OPEN_TASKS = f"""\
                 WHERE o.workflow_uuid = s.workflow_uuid AND substr(o.output, 1, {len(ASKS)}) = '{ASKS}')
     AND NOT EXISTS (SELECT 1 FROM {{schema}}workflow_status n WHERE n.workflow_uuid = {_NEXT})))
 LIMIT :limit) AS counted"""
+_REPORT = "SELECT value FROM {schema}workflow_events WHERE workflow_uuid = :id AND key = :key"
+_CLAIM = """\
+UPDATE {schema}workflow_status SET executor_id = :executor
+WHERE workflow_uuid = :id AND coalesce(executor_id, '') NOT IN :others"""
 _EXPIRED = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""

@@ -11,13 +11,16 @@ they are sealed before they come here, and opened after they left.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, TypeAlias
 
+from tooltrue.errors import TooltrueError
 from tooltrue.protocol.types import Value
 
 __all__ = [
     "Checkpoints",
+    "DamagedTask",
     "RoundAsks",
     "RoundEnd",
     "RoundOutcome",
@@ -28,6 +31,7 @@ __all__ = [
     "TaskInspector",
     "TaskRound",
     "TaskState",
+    "note_ignored",
 ]
 
 
@@ -52,6 +56,10 @@ class Checkpoints(Protocol):
         Raises :class:`StepInterrupted` if an earlier process has begun this step without a checkpoint, unless
         ``retry``.
         """
+        ...
+
+    async def report(self, text: str) -> None:
+        """Store the newest report of the round, in place of the one before: ``TaskState.report``."""
         ...
 
 
@@ -91,8 +99,8 @@ task ends as ``failed`` without an outcome."""
 class TaskState(Value, frozen=True):
     """A task as the engine knows it. Times are seconds since 1970.
 
-    ``questions`` and ``open_keys`` belong to ``asks``, ``outcome`` to ``ended``. ``failed``: the task ended without an
-    outcome.
+    ``questions`` and ``open_keys`` belong to ``asks``, ``outcome`` to ``ended``, and the newest ``report`` of the round
+    to ``working``. ``failed``: the task ended without an outcome.
     """
 
     status: Literal["working", "asks", "ended", "cancelled", "failed"]
@@ -102,17 +110,29 @@ class TaskState(Value, frozen=True):
     questions: str = ""
     open_keys: frozenset[str] = frozenset()
     outcome: str = ""
+    report: str = ""
 
 
 def _nothing(task: str) -> None: ...
 
 
+async def note_ignored(task: str, note: str) -> None:
+    """Take a note, and do nothing."""
+
+
 class TaskEngine(Protocol):
     """Runs tasks durably. ``StateError`` where its database cannot be reached."""
 
-    async def open(self, run: RunRound, changed: Callable[[str], None] = _nothing) -> None:
+    async def open(
+        self,
+        run: RunRound,
+        changed: Callable[[str], None] = _nothing,
+        noted: Callable[[str, str], Coroutine[Any, Any, None]] = note_ignored,
+    ) -> None:
         """Begin to run the tasks of this process, and those that ended processes have left. ``changed`` is called on
-        this loop with the id of a task after a change of its state in this process."""
+        this loop with the id of a task after a change of its state in this process. ``noted`` gets the id of a task and
+        the note of an operator about it (:meth:`TaskInspector.noting`), here or in another process; again if it raises
+        ``StateError``."""
         ...
 
     async def close(self) -> None:
@@ -164,15 +184,27 @@ class StoredTask(Value, frozen=True):
     expires: float | None
 
 
+class DamagedTask(Value, frozen=True):
+    """A task whose rows cannot be used."""
+
+    id: str
+    error: TooltrueError
+
+
 class TaskInspector(Protocol):
     """The tasks of a server from outside of it, in a process that runs none. ``StateError`` as of an engine."""
 
-    def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask]:
+    def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask | DamagedTask]:
         """All tasks, or those of one owner, the newest first. They are loaded as they are iterated over."""
         ...
 
     async def starting(self, prefix: str) -> Sequence[StoredTask]:
         """Return the tasks whose ids begin with ``prefix``, and at most two of them."""
+        ...
+
+    def noting(self, task: str, note: str) -> AbstractAsyncContextManager[None]:
+        """Context in which an operator acts on a task. The note is stored before, and a process of the server gets it
+        after the act, within a few seconds of running."""
         ...
 
     async def answer(self, task: str, responses: Mapping[str, str]) -> None:

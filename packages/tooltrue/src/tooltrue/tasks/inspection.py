@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import Value
 from tooltrue.tasks.engine import StoredTask, TaskState
+from tooltrue.tasks.progress import Progress
 from tooltrue.tasks.records import TaskRecord, TaskSeals
 from tooltrue.tasks.wording import TASK_WITHOUT_OUTCOME
 from tooltrue.wording import sentence
@@ -21,8 +22,9 @@ STATUSES: tuple[Status, ...] = ("working", "input_required", "completed", "faile
 
 
 class InspectedTask(Value, frozen=True):
-    """Times are seconds since 1970. ``questions`` are those without an answer. ``message`` is the first question, or
-    the text of an error."""
+    """Times are seconds since 1970. ``questions`` are those without an answer. ``message`` is the newest report of
+    progress, the first question, or the text of an error. ``secret`` are the names of the arguments that the schema
+    declares secret."""
 
     id: str
     tool: str
@@ -38,6 +40,8 @@ class InspectedTask(Value, frozen=True):
     questions: Mapping[str, InputRequest]
     result: Mapping[str, Json] | None
     error: Mapping[str, Json] | None
+    progress: Progress | None
+    secret: Sequence[str]
 
 
 def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> InspectedTask | None:
@@ -45,7 +49,7 @@ def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> Inspe
     state, opened = task.state, _opened(task, seals)
     if opened is None:
         return None
-    record, questions, name, value = opened
+    record, questions, name, value, progress = opened
     result, error = (value if name == kind else None for kind in ("result", "error"))
     return InspectedTask(
         task.id,
@@ -53,7 +57,7 @@ def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> Inspe
         record.principal[0],
         record.principal[2],
         _status(state, error),
-        _message(state, questions, result, error, language),
+        _message(state, questions, result, error, progress, language),
         record.created,
         max(state.updated, record.created),
         task.expires,
@@ -62,17 +66,19 @@ def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> Inspe
         questions,
         result,
         error,
+        progress,
+        record.secret,
     )
 
 
 def _opened(
     task: StoredTask, seals: TaskSeals
-) -> tuple[TaskRecord, dict[str, InputRequest], str, dict[str, Json]] | None:
-    """The record, the open questions, and the name and value of the outcome, which are empty without one."""
+) -> tuple[TaskRecord, dict[str, InputRequest], str, dict[str, Json], Progress | None] | None:
+    """The record, the open questions, the name and value of the outcome, which are empty without one, and the progress."""
     state = task.state
-    texts = (state.record, state.questions, state.outcome)
-    record, questions, outcome = (seals.reveal(task.id, text) if text else b"" for text in texts)
-    if record is None or questions is None or outcome is None:
+    texts = (state.record, state.questions, state.outcome, state.report)
+    record, questions, outcome, report = (seals.reveal(task.id, text) if text else b"" for text in texts)
+    if record is None or questions is None or outcome is None or report is None:
         return None
     asked: dict[str, InputRequest] = decode(questions) if questions else {}
     name, _, value = outcome.partition(b":")
@@ -81,6 +87,7 @@ def _opened(
         {key: asked[key] for key in asked if key in state.open_keys},
         name.decode(),
         decode(value) if value else {},
+        Progress.decoded(report) if report else None,
     )
 
 
@@ -99,8 +106,11 @@ def _message(
     questions: Mapping[str, InputRequest],
     result: Mapping[str, Json] | None,
     error: Mapping[str, Json] | None,
+    progress: Progress | None,
     language: str,
 ) -> str:
+    if progress is not None:
+        return f"{progress.share} {progress.message}".rstrip()
     if state.status == "failed":
         return sentence(TASK_WITHOUT_OUTCOME, language, {})
     for question in questions.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from tooltrue.jsonrpc.messages import Json, decode, encode
@@ -12,7 +12,7 @@ from tooltrue.tools.rounds import Memory
 from tooltrue.tools.vocabulary import Principal, ToolCall
 from tooltrue.transport.carrier import CREDENTIAL_HEADERS
 
-__all__ = ["TaskRecord", "TaskSeals", "owner_of", "plain_memory"]
+__all__ = ["OperatorAct", "TaskRecord", "TaskSeals", "owner_of", "plain_memory"]
 
 
 class TaskSeals(Protocol):
@@ -35,8 +35,8 @@ def owner_of(principal: Principal) -> str:
 
 class TaskRecord(Value, frozen=True):
     """The call that became a task. ``memory`` is that of the rounds before, ``carried`` are its headers without
-    credentials, and ``created`` is in seconds since 1970. ``id`` is that which the client has, and ``ttl`` the seconds
-    from its begin until it is removed."""
+    credentials, and ``created`` is in seconds since 1970. ``id`` is that which the client has, ``ttl`` the seconds from
+    its begin until it is removed, and ``secret`` are the names of the arguments that the schema declares secret."""
 
     tool: str
     arguments: dict[str, Any]
@@ -49,9 +49,10 @@ class TaskRecord(Value, frozen=True):
     created: float
     id: str
     ttl: float
+    secret: Sequence[str] = ()
 
     @classmethod
-    def of(cls, call: ToolCall, created: float, *, id: str, ttl: float) -> TaskRecord:
+    def of(cls, call: ToolCall, created: float, secret: Collection[str], *, id: str, ttl: float) -> TaskRecord:
         context = call.context
         principal, rounds = context.principal, context.rounds
         memory = None if rounds is None else rounds.memory()
@@ -67,6 +68,7 @@ class TaskRecord(Value, frozen=True):
             created,
             id,
             ttl,
+            sorted(secret),
         )
 
     def encoded(self) -> bytes:
@@ -79,6 +81,24 @@ class TaskRecord(Value, frozen=True):
     def caller(self) -> Principal:
         id, scopes, client = self.principal
         return Principal(id, frozenset(scopes), client)
+
+
+class OperatorAct(Value, frozen=True):
+    """The act of an operator on a task of ``tool``, ``at`` a time in seconds since 1970. ``who`` is the user of the
+    operating system, and ``questions`` are the keys that were answered."""
+
+    verb: str
+    who: str
+    tool: str
+    questions: Sequence[str]
+    at: float
+
+    def encoded(self) -> bytes:
+        return encode([getattr(self, name) for name in self.__struct_fields__])
+
+    @classmethod
+    def decoded(cls, text: bytes) -> OperatorAct:
+        return cls(*decode(text))
 
 
 def _without_credentials(headers: Mapping[str, str] | None) -> dict[str, str] | None:

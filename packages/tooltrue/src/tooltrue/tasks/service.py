@@ -13,9 +13,9 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from tooltrue.errors import (
     ConfigurationError,
@@ -32,10 +32,9 @@ from tooltrue.jsonrpc.messages import EncodedJson, decode, encode, error_members
 from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
 from tooltrue.protocol.input_requests import lacking, malformed
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value
-from tooltrue.state.facts import Facts
 from tooltrue.tasks.engine import RoundAsks, RoundEnd, RoundOutcome, TaskEngine, TaskRound, TaskState
-from tooltrue.tasks.progress import TaskChannel, status_message
-from tooltrue.tasks.records import TaskRecord, TaskSeals, owner_of, plain_memory
+from tooltrue.tasks.progress import Progress, TaskChannel
+from tooltrue.tasks.records import OperatorAct, TaskRecord, TaskSeals, owner_of, plain_memory
 from tooltrue.tasks.rounds import TaskRounds
 from tooltrue.tasks.wording import (
     STATE_OF_TASK_UNREADABLE,
@@ -53,7 +52,7 @@ from tooltrue.tools.vocabulary import CallRecord, Principal, ProviderChange, Req
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE, TASK_UNKNOWN
 from tooltrue.wording import LABEL_NUMBER_ABOVE_ZERO, SETTING_INVALID, Worded
 
-__all__ = ["OwnTask", "TaskService", "Tasks"]
+__all__ = ["OwnTask", "RecordAct", "TaskService", "Tasks"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -84,6 +83,10 @@ class Tasks(Value, frozen=True):
                 )
 
 
+RecordAct: TypeAlias = Callable[[str, OperatorAct], Awaitable[None]]
+"""Records the act of an operator on a task. ``StateError`` if that fails."""
+
+
 class OwnTask(Value, frozen=True):
     """A task of the caller that asks for it."""
 
@@ -99,7 +102,6 @@ class TaskService:
         self,
         settings: Tasks,
         encode_result: Callable[[CallToolResult], bytes],
-        facts: Facts,
         *,
         language: str = "en",
         clock: Callable[[], float] = time.time,
@@ -107,18 +109,19 @@ class TaskService:
         self.settings = settings
         self.engine: TaskEngine | None = None
         self._encode_result = encode_result
-        self._facts = facts
         self._language = language
         self._clock = clock
         self._provider: Provider
         self._seals: TaskSeals
+        self._record_act: RecordAct
         self.watchers: list[Callable[[ProviderChange], None]] = []
         self._direct: dict[str, asyncio.Future[CallToolResult]] = {}
 
-    def serve(self, provider: Provider, seals: TaskSeals) -> None:
+    def serve(self, provider: Provider, seals: TaskSeals, record_act: RecordAct) -> None:
         """Run the rounds through ``provider``, which has all layers, from the time at which ``engine`` is set."""
         self._provider = provider
         self._seals = seals
+        self._record_act = record_act
 
     async def sweep(self) -> None:
         """Remove expired tasks."""
@@ -129,16 +132,17 @@ class TaskService:
 
     # --- calls that become tasks
 
-    async def start(self, call: ToolCall, tool: Tool) -> ToolOutcome:
+    async def start(self, call: ToolCall, tool: Tool, secret: Collection[str]) -> ToolOutcome:
         """Begin a task, and return it once it is durable; or the result of a call that was quick enough to need none.
-        ``ToolError`` if its caller has too many, or if it cannot be stored."""
+        ``secret`` are the names of the arguments that an operator does not see. ``ToolError`` if its caller has too
+        many, or if it cannot be stored."""
         try:
-            return await self._start(self._running(), call, tool)
+            return await self._start(self._running(), call, tool, secret)
         except StateError as error:
             _log.error("A task of %s was not begun: %s", tool.name, error)
             raise ToolError.of(TASK_NOT_STORED, tool=tool.name) from error
 
-    async def _start(self, engine: TaskEngine, call: ToolCall, tool: Tool) -> ToolOutcome:
+    async def _start(self, engine: TaskEngine, call: ToolCall, tool: Tool, secret: Collection[str]) -> ToolOutcome:
         settings, owner = self.settings, owner_of(call.context.principal)
         if not await engine.has_room(owner, settings.caller):
             raise ToolError.of(TOO_MANY_TASKS, tool=tool.name, limit=settings.caller)
@@ -146,7 +150,7 @@ class TaskService:
         id, ttl = self._seals.seal_id(task, call.context.principal.id), settings.ttl_seconds
         if wish is not None and wish.seconds is not None:
             ttl = min(ttl, wish.seconds)
-        record = TaskRecord.of(call, now, id=id, ttl=ttl)
+        record = TaskRecord.of(call, now, secret, id=id, ttl=ttl)
         if (trail := call.context.trail) is not None:
             trail.note(f"task {task[:8]}")
         quick = tool.task == "when-slow" and wish is None
@@ -187,7 +191,12 @@ class TaskService:
             lambda value: self._seals.hide(task, value),
             lambda text: self._reveal(task, text),
         )
-        channel, trail = TaskChannel(self._facts, task, lambda: self.changed(task)), CallRecord()
+
+        async def report(progress: Progress) -> None:
+            await round.checkpoints.report(self._seals.hide(task, progress.encoded()))
+            self.changed(task)
+
+        channel, trail = TaskChannel(report), CallRecord()
         trail.note(f"task {task[:8]}")
         context = RequestContext(
             record.caller(),
@@ -242,6 +251,14 @@ class TaskService:
         """Tell those that follow the task that it has changed."""
         for watcher in tuple(self.watchers):
             watcher(ProviderChange("task", task))
+
+    async def noted(self, task: str, note: str) -> None:
+        """Record the act of an operator, and tell those that follow the task."""
+        if (text := self._seals.reveal(task, note)) is None:
+            _log.error("a note about the task %s cannot be opened with the keys of this server", task[:8])
+            return
+        await self._record_act(task, OperatorAct.decoded(text))
+        self.changed(task)
 
     # --- requests of clients
 
@@ -303,8 +320,7 @@ class TaskService:
         engine = self._running()
         match request.verb:
             case "get":
-                message = await status_message(self._facts, own.task) if own.state.status == "working" else None
-                request.reply.update(self._members(own, message, is_offered=is_offered))
+                request.reply.update(self._members(own, is_offered=is_offered))
             case "update":
                 await self._update(engine, own, request.responses)
             case "cancel":
@@ -325,7 +341,7 @@ class TaskService:
         if answers:
             await engine.answer(own.task, answers)
 
-    def _members(self, own: OwnTask, message: str | None, *, is_offered: bool) -> dict[str, Any]:
+    def _members(self, own: OwnTask, *, is_offered: bool) -> dict[str, Any]:
         state = own.state
         members: dict[str, Any] = {
             "taskId": own.record.id,
@@ -335,8 +351,9 @@ class TaskService:
             "ttlMs": round(own.record.ttl * 1000),
             "pollIntervalMs": round(self.settings.poll_seconds * 1000),
         }
-        if message is not None:
-            members["statusMessage"] = message
+        if state.report:
+            progress = Progress.decoded(self._reveal(own.task, state.report))
+            members["statusMessage"] = progress.message or progress.share
         if not is_offered:
             gone = InternalError.of(TASK_TOOL_GONE, tool=own.record.tool)
             return {**members, "status": "failed", "error": error_members(gone, self._language)}

@@ -5,7 +5,7 @@ Whether a tool's arguments can hold a secret at all is decided once for each too
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from tooltrue._internal.lazy_pattern import LazyPattern
@@ -15,7 +15,7 @@ from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.types import Mutable, Value, field
 from tooltrue.tools.vocabulary import Tool
 
-__all__ = ["MASKED", "Masks"]
+__all__ = ["MASKED", "Masks", "secret_names"]
 
 MASKED = "[masked]"
 
@@ -66,6 +66,10 @@ class Masks(Value, frozen=True):
         """Return the arguments without secrets, and the JSON Pointers of those that were masked."""
         walk = _Walk(self._of(tool) if tool is not None else _NOTHING, self._detected)
         return walk.masked(arguments, "", ""), walk.paths
+
+    def mask_named(self, arguments: Json, names: Collection[str]) -> Json:
+        """Return the arguments without secrets; ``names`` are those that the schema declares secret."""
+        return _Walk(_Secrets(frozenset(names), is_plain=False), self._detected).masked(arguments, "", "")
 
     def text(self, text: str) -> str:
         """Mask secrets in a text such as a name or a URI, including query parameters with secret names."""
@@ -135,6 +139,12 @@ def _escaped(key: str) -> str:
 
 
 # --- schemas ---------------------------------------------------------------------------------------------------------
+
+
+def secret_names(tool: Tool) -> frozenset[str]:
+    """Return the names of the arguments that the schema declares secret."""
+    return _secrets(tool.definition.inputSchema).names
+
 
 _SCALARS = {"string", "integer", "number", "boolean", "null"}
 _INNER = ("items", "additionalProperties", "contains", "not", "if", "then", "else", "unevaluatedProperties")

@@ -45,7 +45,9 @@ class _Tasks(StepLayer, frozen=True):
     def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
         if tool.task is None:
             return None
-        service = self.service
+        from tooltrue.policy.audit.argument_masking import secret_names  # noqa: PLC0415 - few servers run tasks
+
+        service, secret = self.service, secret_names(tool)
 
         def before(call: ToolCall) -> Awaitable[ToolOutcome] | None:
             context = call.context
@@ -59,10 +61,10 @@ class _Tasks(StepLayer, frozen=True):
             if tool.task == "manual":
                 rounds.may_become_task = True
                 return None
-            return service.start(call, tool)
+            return service.start(call, tool, secret)
 
         def failed(call: ToolCall, error: BaseException) -> BaseException | Awaitable[ToolOutcome]:
-            return service.start(call, tool) if isinstance(error, BecomesTask) else error
+            return service.start(call, tool, secret) if isinstance(error, BecomesTask) else error
 
         return Step(before, failed=failed)
 
