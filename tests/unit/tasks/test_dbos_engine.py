@@ -191,6 +191,36 @@ def test_a_round_that_a_close_has_ended_goes_on_from_its_checkpoints(url: str) -
     asyncio.run(scenario())
 
 
+def test_a_step_that_runs_at_a_close_reaches_its_checkpoint_and_no_other_begins(url: str) -> None:
+    async def scenario() -> None:
+        async with opened(url, "first") as first:
+            await first.begin("t", "one* two")
+            await first.said_soon(["makes", "one"])
+            closing = asyncio.ensure_future(first.engine.close(LIMIT))
+            await asyncio.sleep(0)
+            first.go.set()
+            await closing
+        assert ["makes", "two"] not in first.said
+        async with opened(url, "second") as second:
+            assert (await second.end("t")).outcome == "one-by-first two-by-second"
+
+    asyncio.run(scenario())
+
+
+def test_a_step_that_outlasts_the_time_of_a_close_is_cut(url: str) -> None:
+    async def scenario() -> None:
+        async with opened(url, "first") as first:
+            await first.begin("t", "one*?")
+            await first.said_soon(["makes", "one"])
+            await first.engine.close(0.05)
+        assert ["cancelled", "t"] in first.said
+        async with opened(url, "second") as second:
+            second.go.set()
+            assert (await second.end("t")).outcome == "one-by-second"
+
+    asyncio.run(scenario())
+
+
 def test_checkpoints_belong_to_keys_whatever_their_order(url: str) -> None:
     made = list[str]()
 

@@ -281,6 +281,11 @@ class Server:
         """How long the end of this server waits for its lifespans; 0 if there are none."""
         return self.settings.limits.lifespan_seconds if self.lifespans else 0.0
 
+    @property
+    def end_seconds(self) -> float:
+        """How long the end of this server waits for steps of tasks, and then for its lifespans."""
+        return self.lifespan_seconds + (self.settings.limits.lifespan_seconds if self._has_tasks() else 0.0)
+
     def in_lifespan(self) -> AbstractAsyncContextManager[None]:
         """Context in which the lifespans are entered: :meth:`serving` enters it, and each client in memory. They are
         entered for the first of them, and left with the last.
@@ -365,8 +370,15 @@ class Server:
         deployment = self._deployment
         has_lasting_keys = bool(self._keys) or (bool(deployment.keys) and not deployment.has_new_keys)
         sealer = served.sealer if has_lasting_keys else None
-        record = partial(record_act, self._assembly.recorder)
-        return running_tasks(served.tasks, served.provider, self.name, sealer, record)
+        return running_tasks(
+            served.tasks,
+            served.provider,
+            self._provider,
+            self.name,
+            sealer,
+            partial(record_act, self._assembly.recorder),
+            seconds=self.settings.limits.lifespan_seconds,
+        )
 
     _realm = ""
     """The realm of what this server seals, where servers share keys."""
@@ -651,7 +663,7 @@ class Server:
 
     async def serve_stdio(self) -> None:
         """The same as :meth:`run`, within a running event loop."""
-        more_seconds = max(0.0, self.lifespan_seconds - stdio.LIFESPAN_SECONDS)
+        more_seconds = max(0.0, self.end_seconds - stdio.LIFESPAN_SECONDS)
         await stdio.serve(
             lambda write: self._assembly.protocol.connect(write, Carrier("stdio")), self.serving, more_seconds
         )

@@ -41,7 +41,7 @@ class ServedServer(Protocol):
     def endpoint_paths(self) -> Sequence[str]: ...
 
     @property
-    def lifespan_seconds(self) -> float: ...
+    def end_seconds(self) -> float: ...
 
     def authenticator(self) -> Authenticate | None: ...
 
@@ -144,7 +144,7 @@ class Worker:
                 has_new_keys=self._job.has_new_keys,
             )
             self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
-            last_seconds = _LAST_SECONDS + server.lifespan_seconds
+            last_seconds = _LAST_SECONDS + server.end_seconds
             with _stopped_by_signals(last_seconds):
                 await stack.enter_async_context(self._app.serving())
             _before_the_end(self._app, self._job.drain, last_seconds)

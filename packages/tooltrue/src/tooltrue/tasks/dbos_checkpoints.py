@@ -7,9 +7,10 @@ another. Events have keys: ``+KEY`` marks a step that was begun, ``=KEY`` has it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, TypeVar
 
 from dbos import DBOS, error
@@ -18,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tooltrue.tasks.engine import StepInterrupted
 from tooltrue.tasks.loop_thread import LoopThread
 
-__all__ = ["REPORT", "EventCheckpoints"]
+__all__ = ["REPORT", "EventCheckpoints", "RunningSteps"]
 
 REPORT = "~"
 """The event that has the newest report."""
@@ -26,13 +27,44 @@ REPORT = "~"
 T = TypeVar("T")
 
 
+class RunningSteps:
+    """The steps that run in this process, by the id of their round. After ``is_closed`` no other begins."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self._rounds = Counter[str]()
+        self._ended = asyncio.Event()
+
+    @contextlib.contextmanager
+    def one(self, id: str) -> Generator[None]:
+        if self.is_closed:
+            raise asyncio.CancelledError
+        self._rounds[id] += 1
+        try:
+            yield
+        finally:
+            self._rounds[id] -= 1
+            self._rounds = +self._rounds
+            self._ended.set()
+
+    def are_in(self, id: str) -> bool:
+        return id in self._rounds
+
+    async def end(self) -> None:
+        """Wait until no step runs."""
+        while self._rounds:
+            self._ended.clear()
+            await self._ended.wait()
+
+
 class EventCheckpoints:
     """The checkpoints of the workflow ``id``. Made within a step of it: in that context DBOS writes only while this
     execution owns the workflow."""
 
-    def __init__(self, thread: LoopThread, id: str) -> None:
+    def __init__(self, thread: LoopThread, id: str, steps: RunningSteps) -> None:
         self._thread = thread
         self._id = id
+        self._steps = steps
         self._context = contextvars.copy_context()
         self._earlier: Mapping[str, str] | None = None
         self._texts: dict[str, str] = {}
@@ -44,14 +76,15 @@ class EventCheckpoints:
             earlier = await self._load()
             if (text := self._texts.get(key, earlier.get(f"={key}"))) is not None:
                 return text
-            if not retry:
-                if f"+{key}" in earlier:
-                    raise StepInterrupted(key)
-                await self._store(f"+{key}", "")
-            text = await make()
-            await self._store(f"={key}", text)
-            self._texts[key] = text
-            return text
+            with self._steps.one(self._id):
+                if not retry:
+                    if f"+{key}" in earlier:
+                        raise StepInterrupted(key)
+                    await self._store(f"+{key}", "")
+                text = await make()
+                await self._store(f"={key}", text)
+                self._texts[key] = text
+                return text
 
     async def report(self, text: str) -> None:
         await self._store(REPORT, text)

@@ -33,7 +33,7 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, cast
@@ -59,11 +59,12 @@ from tooltrue._internal.platform.file_urls import path_from_url
 from tooltrue._internal.platform.private_files import ensure_private_file, make_private_folder
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.places import without_password
-from tooltrue.tasks.dbos_checkpoints import EventCheckpoints
+from tooltrue.tasks.dbos_checkpoints import EventCheckpoints, RunningSteps
 from tooltrue.tasks.dbos_json import JsonSerializer, NoPickle
 from tooltrue.tasks.dbos_queries import Queries
 from tooltrue.tasks.engine import (
     RoundAsks,
+    RoundElsewhere,
     RoundEnd,
     RunRound,
     StepInterrupted,
@@ -140,6 +141,8 @@ class DbosEngine:
         self._executor = secrets.token_hex(8)
         self._bodies: dict[str, concurrent.futures.Future[RoundEnd | None]] = {}
         self._running: set[asyncio.Task[Any]] = set()
+        self._steps = RunningSteps()
+        self._tools: Sequence[str] = ()
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self._is_open = False
         self._is_closing = False
@@ -160,6 +163,7 @@ class DbosEngine:
         run: RunRound,
         changed: Callable[[str], None] = lambda task: None,
         noted: Callable[[str, str], Coroutine[Any, Any, None]] = note_ignored,
+        tools: Collection[str] = (),
     ) -> None:
         """Raises ``ConfigurationError`` if the database cannot be opened, or another engine of this process is."""
         with self._opening:
@@ -169,6 +173,7 @@ class DbosEngine:
                 raise ConfigurationError.of(TASK_ENGINE_BESIDE_DBOS)
             DbosEngine._open = self
         self._run, self._changed, self._noted = run, changed, noted
+        self._steps, self._tools = RunningSteps(), sorted(tools)
         self._loop = asyncio.get_running_loop()
         self._is_closing = False
         self._thread = LoopThread("tooltrue-tasks")
@@ -228,11 +233,16 @@ class DbosEngine:
             arguments["tcp_user_timeout"] = int(self._patience * 1000)  # a silent network is a lost connection
         return arguments
 
-    async def close(self) -> None:
+    async def close(self, seconds: float = 0.0) -> None:
         if not self._is_open:
             return
         self._is_open = False
-        self._is_closing = True
+        self._is_closing = self._steps.is_closed = True
+        for id in [id for id in self._bodies if not self._steps.are_in(id)]:
+            self._cancel_body(id)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._steps.end()
         if self._beats is not None:
             self._beats.cancel()
             await asyncio.wait((self._beats,))
@@ -279,6 +289,9 @@ class DbosEngine:
 
     async def of_owner(self, owner: str) -> Sequence[str]:
         return await self._request(asyncio.to_thread(self._queries.newest, owner))
+
+    async def is_elsewhere(self, tool: str) -> bool:
+        return await self._request(self._is_elsewhere(tool))
 
     async def sweep(self) -> int:
         tasks = await self._request(asyncio.to_thread(self._queries.expired, int(self._clock() * 1000)))
@@ -504,7 +517,7 @@ class DbosEngine:
         if self._is_closing:
             raise asyncio.CancelledError
         task, _, number = id.rpartition("/")
-        checkpoints = EventCheckpoints(self._thread, id)
+        checkpoints = EventCheckpoints(self._thread, id, self._steps)
         round = TaskRound(task, int(number), record, memory, responses, checkpoints)
         # In an empty context: that of DBOS is no concern of the tool.
         body = contextvars.Context().run(asyncio.run_coroutine_threadsafe, self._run_here(round), self._loop)
@@ -514,9 +527,18 @@ class DbosEngine:
             if isinstance(end, RoundAsks):
                 await self._client.update_workflow_attributes_async(id, _ASKING)  # before its end: none is left out
             return _stored(end)
+        except RoundElsewhere:
+            await self._hand_back(id)
+            raise asyncio.CancelledError from None  # DBOS stores no end
         finally:
             if self._bodies.get(id) is body:
                 del self._bodies[id]
+
+    async def _hand_back(self, id: str) -> None:
+        """Leave a round to another executor: the first that comes to the queue has it, and others hand it back again.
+        Without the database this one keeps it, until it is taken over."""
+        with contextlib.suppress(SQLAlchemyError):
+            await asyncio.to_thread(self._queries.hand_back, id, self._executor, _utils.INTERNAL_QUEUE_NAME)
 
     def _recorded(self, id: str, _: object) -> None:
         """The end of a round is stored."""
@@ -531,6 +553,8 @@ class DbosEngine:
         self._running.add(this)
         try:
             return await self._run(round)
+        except RoundElsewhere:
+            raise
         except StepInterrupted as error:
             _log.error("The task %s failed: %s", round.task[:8], error)
             return None
@@ -559,15 +583,15 @@ class DbosEngine:
             except Exception as error:  # noqa: BLE001 - without signs of life, others would take over what runs here
                 _log.warning("The database of tasks cannot be used now: %s", _first_line(error))
 
-    async def _beat(self) -> Mapping[str, int]:
+    async def _beat(self) -> Mapping[str, WorkflowStatus]:
         """Give a sign of life, take over the rounds of executors without one, and end those that were taken from here.
-        Return the signs of all.
+        Return the rows of all executors.
 
         The clock is that of the database, which stamps the row when it is touched.
         """
         here = set(self._bodies)
-        signs = await self._signs()
-        now, alive = signs[self._executor], self._alive(signs)
+        executors = await self._signs()
+        alive = self._alive(executors)
         rounds = await self._client.list_workflows_async(
             name=_ROUND, status="PENDING", load_input=False, load_output=False
         )
@@ -576,19 +600,25 @@ class DbosEngine:
         if gone := {row.executor_id for row in rounds if row.executor_id} - alive:
             _log.info("Taking over the rounds of %d executors.", len(gone))
             await asyncio.to_thread(DBOS._recover_pending_workflows, sorted(gone))
-        if old := [f"{_WORKER}/{name}" for name, at in signs.items() if now - at > self._lease * 10_000]:
+        now = _touched(executors[self._executor])
+        if old := [row.workflow_id for row in executors.values() if now - _touched(row) > self._lease * 10_000]:
             await self._client.delete_workflows_async(old)
-        return signs
+        return executors
 
-    def _alive(self, signs: Mapping[str, int]) -> set[str]:
+    def _alive(self, executors: Mapping[str, WorkflowStatus]) -> set[str]:
         """The executors that have given a sign of life within the lease."""
-        now = signs[self._executor]
-        return {executor for executor, at in signs.items() if now - at < self._lease * 1000 + _SECOND}
+        since = _touched(executors[self._executor]) - self._lease * 1000 - _SECOND
+        return {executor for executor, row in executors.items() if _touched(row) > since}
 
-    async def _take_notes(self, signs: Mapping[str, int]) -> None:
+    async def _is_elsewhere(self, tool: str) -> bool:
+        executors = await self._signs()
+        others = [executors[executor].attributes or {} for executor in self._alive(executors) - {self._executor}]
+        return any(tool in other.get("tools", ()) for other in others)
+
+    async def _take_notes(self, executors: Mapping[str, WorkflowStatus]) -> None:
         """Hand over the notes of operators that have acted. A note that is not taken is handed over again, by another
         executor if this one has ended."""
-        now, others = signs[self._executor], self._alive(signs) - {self._executor}
+        now, others = _touched(executors[self._executor]), self._alive(executors) - {self._executor}
         notes = await self._client.list_workflows_async(
             queue_name=_NOTES, application_name=self._application, load_output=False
         )
@@ -607,14 +637,16 @@ class DbosEngine:
         else:
             await self._client.delete_workflows_async([note.workflow_id])
 
-    async def _signs(self) -> dict[str, int]:
-        """Give a sign of life; return the times of all, in milliseconds."""
+    async def _signs(self) -> dict[str, WorkflowStatus]:
+        """Give a sign of life, with the tools that are here; return the rows of all executors."""
         while True:
-            await self._client.update_workflow_attributes_async(self._executor_row, {})
-            rows = await self._client.list_workflows_async(queue_name=_WORKERS, load_input=False, load_output=False)
-            signs = {row.workflow_id.rpartition("/")[2]: row.updated_at or 0 for row in rows}
-            if self._executor in signs:
-                return signs
+            await self._client.update_workflow_attributes_async(self._executor_row, {"tools": self._tools})
+            rows = await self._client.list_workflows_async(
+                queue_name=_WORKERS, application_name=self._application, load_input=False, load_output=False
+            )
+            executors = {row.workflow_id.rpartition("/")[2]: row for row in rows}
+            if self._executor in executors:
+                return executors
             await self._client.enqueue_async(
                 {
                     "workflow_name": _WORKER,
@@ -665,6 +697,11 @@ def _stored(end: RoundEnd | None) -> dict[str, Any]:
     if isinstance(end, RoundAsks):
         return {"asks": list(end.keys), "questions": end.questions, "memory": end.memory}
     return {"outcome": end.outcome}
+
+
+def _touched(row: WorkflowStatus) -> int:
+    """The time of the newest change of a row, in milliseconds."""
+    return row.updated_at or 0
 
 
 def _number(row: WorkflowStatus) -> int:

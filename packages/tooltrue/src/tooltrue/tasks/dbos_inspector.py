@@ -97,7 +97,7 @@ class DbosInspector(DbosEngine):
     def _new_queries(self) -> Queries:
         return Queries(self._url, self._path, self._patience, application=self._application, round=_ROUND, queue=_ROWS)
 
-    async def close(self) -> None:
+    async def close(self, seconds: float = 0.0) -> None:
         self._is_open = False
         await self._thread.stop()
         if hasattr(self, "_queries"):

@@ -59,6 +59,11 @@ class Queries:
         with self.pool.begin() as db:
             return db.execute(query, {"id": id, "executor": executor, "others": list(others)}).rowcount > 0
 
+    def hand_back(self, id: str, executor: str, queue: str) -> None:
+        """Put a round of this executor into a queue. That it had it does not count as an attempt to recover it."""
+        with self.pool.begin() as db:
+            db.execute(self._text(_HAND_BACK), {"id": id, "executor": executor, "queue": queue})
+
     def expired(self, milliseconds: int) -> list[str]:
         """The tasks with a round whose deadline has passed."""
         rows = self._rows(_EXPIRED, now=milliseconds)
@@ -116,6 +121,11 @@ _REPORT = "SELECT value FROM {schema}workflow_events WHERE workflow_uuid = :id A
 _CLAIM = """\
 UPDATE {schema}workflow_status SET executor_id = :executor
 WHERE workflow_uuid = :id AND coalesce(executor_id, '') NOT IN :others"""
+_HAND_BACK = """\
+UPDATE {schema}workflow_status
+SET status = 'ENQUEUED', queue_name = :queue, executor_id = NULL, owner_xid = NULL, started_at_epoch_ms = NULL,
+    recovery_attempts = CASE WHEN recovery_attempts > 0 THEN recovery_attempts - 1 ELSE 0 END
+WHERE workflow_uuid = :id AND status = 'PENDING' AND executor_id = :executor"""
 _EXPIRED = """\
 SELECT workflow_uuid FROM {schema}workflow_status
 WHERE workflow_deadline_epoch_ms <= :now AND application_name = :application AND name = :round"""

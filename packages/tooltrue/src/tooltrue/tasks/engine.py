@@ -11,7 +11,7 @@ they are sealed before they come here, and opened after they left.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "Checkpoints",
     "DamagedTask",
     "RoundAsks",
+    "RoundElsewhere",
     "RoundEnd",
     "RoundOutcome",
     "RunRound",
@@ -43,6 +44,10 @@ class StepInterrupted(BaseException):
     def __init__(self, key: str) -> None:
         super().__init__(f"the step {key!r} may have run")
         self.key = key
+
+
+class RoundElsewhere(Exception):
+    """This process lacks the tool of the round, and another one that lives has it (:meth:`TaskEngine.is_elsewhere`)."""
 
 
 class Checkpoints(Protocol):
@@ -92,8 +97,8 @@ class RoundOutcome(Value, frozen=True):
 RoundEnd: TypeAlias = RoundAsks | RoundOutcome
 
 RunRound: TypeAlias = Callable[[TaskRound], Awaitable[RoundEnd]]
-"""Runs a round, on the event loop that opened the engine. It is cancelled if the task is. An exception is a defect: the
-task ends as ``failed`` without an outcome."""
+"""Runs a round, on the event loop that opened the engine. It is cancelled if the task is. ``RoundElsewhere`` leaves it
+to another process. Any other exception is a defect: the task ends as ``failed`` without an outcome."""
 
 
 class TaskState(Value, frozen=True):
@@ -128,15 +133,18 @@ class TaskEngine(Protocol):
         run: RunRound,
         changed: Callable[[str], None] = _nothing,
         noted: Callable[[str, str], Coroutine[Any, Any, None]] = note_ignored,
+        tools: Collection[str] = (),
     ) -> None:
-        """Begin to run the tasks of this process, and those that ended processes have left. ``changed`` is called on
+        """Begin to run the tasks of this process, and those that ended processes have left. ``tools`` are the names of
+        the tools that this process has. ``changed`` is called on
         this loop with the id of a task after a change of its state in this process. ``noted`` gets the id of a task and
         the note of an operator about it (:meth:`TaskInspector.noting`), here or in another process; again if it raises
         ``StateError``."""
         ...
 
-    async def close(self) -> None:
-        """End the rounds that run here; they begin again in the next process, or in another one."""
+    async def close(self, seconds: float = 0.0) -> None:
+        """End the rounds that run here; they begin again in the next process, or in another one. Steps that run have up
+        to ``seconds`` to reach their checkpoint, and no other begins."""
         ...
 
     async def start(self, task: str, record: str, *, owner: str, expires: float | None) -> None:
@@ -163,6 +171,10 @@ class TaskEngine(Protocol):
 
     async def of_owner(self, owner: str) -> Sequence[str]:
         """Return the tasks of this owner that are stored, the newest first."""
+        ...
+
+    async def is_elsewhere(self, tool: str) -> bool:
+        """Return whether another process that lives has this tool."""
         ...
 
     async def ended(self, task: str, seconds: float) -> bool:

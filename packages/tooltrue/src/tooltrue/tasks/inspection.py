@@ -74,7 +74,7 @@ def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> Inspe
 def _opened(
     task: StoredTask, seals: TaskSeals
 ) -> tuple[TaskRecord, dict[str, InputRequest], str, dict[str, Json], Progress | None] | None:
-    """The record, the open questions, the name and value of the outcome, which are empty without one, and the progress."""
+    """The record, the open questions, the name and value of the outcome (empty without one), and the progress."""
     state = task.state
     texts = (state.record, state.questions, state.outcome, state.report)
     record, questions, outcome, report = (seals.reveal(task.id, text) if text else b"" for text in texts)

@@ -32,7 +32,15 @@ from tooltrue.jsonrpc.messages import EncodedJson, decode, encode, error_members
 from tooltrue.jsonrpc.wording import INTERNAL_SERVER_ERROR
 from tooltrue.protocol.input_requests import lacking, malformed
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value
-from tooltrue.tasks.engine import RoundAsks, RoundEnd, RoundOutcome, TaskEngine, TaskRound, TaskState
+from tooltrue.tasks.engine import (
+    RoundAsks,
+    RoundElsewhere,
+    RoundEnd,
+    RoundOutcome,
+    TaskEngine,
+    TaskRound,
+    TaskState,
+)
 from tooltrue.tasks.progress import Progress, TaskChannel
 from tooltrue.tasks.records import OperatorAct, TaskRecord, TaskSeals, owner_of, plain_memory
 from tooltrue.tasks.rounds import TaskRounds
@@ -114,11 +122,14 @@ class TaskService:
         self._provider: Provider
         self._seals: TaskSeals
         self._record_act: RecordAct
+        self._tools: Collection[str]
         self.watchers: list[Callable[[ProviderChange], None]] = []
         self._direct: dict[str, asyncio.Future[CallToolResult]] = {}
 
-    def serve(self, provider: Provider, seals: TaskSeals, record_act: RecordAct) -> None:
-        """Run the rounds through ``provider``, which has all layers, from the time at which ``engine`` is set."""
+    def serve(self, provider: Provider, seals: TaskSeals, record_act: RecordAct, tools: Collection[str]) -> None:
+        """Run the rounds through ``provider``, which has all layers, from the time at which ``engine`` is set.
+        ``tools`` are the names of its tools, whoever may call them."""
+        self._tools = tools
         self._provider = provider
         self._seals = seals
         self._record_act = record_act
@@ -213,6 +224,8 @@ class TaskService:
             if isinstance(outcome, InputRequiredResult):
                 return self._questions(task, round.number, record, outcome, rounds)
         except UnknownTool:
+            if await self._is_elsewhere(record.tool):
+                raise RoundElsewhere from None
             outcome = InternalError.of(TASK_TOOL_GONE, tool=record.tool)
         except RpcError as error:
             outcome = error
@@ -320,6 +333,10 @@ class TaskService:
         engine = self._running()
         match request.verb:
             case "get":
+                if not is_offered and await self._is_elsewhere(own.record.tool):
+                    # Another process decides who may have its result.
+                    state = TaskState("working", own.state.record, own.state.began, own.state.updated)
+                    own, is_offered = OwnTask(own.task, state, own.record), True
                 request.reply.update(self._members(own, is_offered=is_offered))
             case "update":
                 await self._update(engine, own, request.responses)
@@ -376,6 +393,16 @@ class TaskService:
         if self.engine is None:
             raise StateError.of(TASKS_NOT_RUNNING)
         return self.engine
+
+    async def _is_elsewhere(self, tool: str) -> bool:
+        """Whether this process lacks the tool, and another one has it, as while a new version replaces an old one. As
+        long as that is not known, it is so."""
+        if tool in self._tools:
+            return False
+        try:
+            return await self._running().is_elsewhere(tool)
+        except StateError:
+            return True
 
     def _reveal(self, task: str, text: str) -> bytes:
         value = self._seals.reveal(task, text)
