@@ -86,3 +86,12 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._skipping.now
+
+
+class AheadLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock goes with that of the machine, and jumps ahead when it is told to."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead

@@ -6,6 +6,7 @@ connected its tools stay listed, and calls fail with the reason.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -18,6 +19,7 @@ from tooltrue.errors import (
     InvalidParams,
     RequestTimeout,
     RpcError,
+    TaskCancelled,
     ToolError,
     ToolTimeout,
     TransportError,
@@ -47,6 +49,7 @@ from tooltrue.host.wording import (
     REMOTE_REQUEST_REFUSED,
     REMOTE_RESPONSE_UNUSABLE,
     REMOTE_RESULT_UNUSABLE,
+    REMOTE_TASK_CANCELLED,
     REMOTE_TOOL_REFUSED,
     RESOURCE_NOT_FOLLOWED,
 )
@@ -94,6 +97,9 @@ __all__ = ["Remote"]
 
 T = TypeVar("T")
 
+_RECONNECT_SECONDS = 300.0
+"""How long a call that follows a task waits for the next connection."""
+
 _THREADS: Final = ThreadPool(2)
 """The threads that inspect definitions; each server uses one at the most."""
 
@@ -130,9 +136,11 @@ class Remote:
         self._seconds = seconds
         self._neighbours = neighbours
         self.trouble = trouble
-        self._calls = calls or DirectCalls()
+        self._calls = calls or DirectCalls(self._reconnected)
         self._client: Client | None = None
         self._why_not: Exception = TransportError.of(CONNECTION_CLOSED)
+        self._is_over = False
+        self._waiting: set[asyncio.Future[Client | None]] = set()
         self._published: PublishedDefinitions | None = None
         self._definitions = NO_DEFINITIONS
         self._offers: frozenset[str] = frozenset()
@@ -223,11 +231,37 @@ class Remote:
     async def attach(self, client: Client) -> None:
         """Send calls to ``client``, which is connected, from now on. Raises what :meth:`refresh` raises."""
         await self._refresh(client)
-        self._client = client
+        self._client, self._is_over = client, False
+        self._stop_waiting(client)
 
-    def detach(self, why: Exception) -> None:
-        """Drop the connection. Calls fail with ``why``."""
-        self._client, self._why_not = None, why
+    def detach(self, why: Exception, *, is_last: bool = False) -> None:
+        """Drop the connection. Calls fail with ``why``; those that follow a task wait for the next connection, unless
+        this was the last."""
+        self._client, self._why_not, self._is_over = None, why, is_last
+        if is_last:
+            self._stop_waiting(None)
+
+    async def _reconnected(self, lost: Client) -> Client | None:
+        """Return the connection that has replaced ``lost``, or does so in the next minutes."""
+        if self._client is not None and self._client is not lost:
+            return self._client
+        if self._is_over:
+            return None
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        self.trouble()
+        try:
+            async with asyncio.timeout(_RECONNECT_SECONDS):
+                return await waiting
+        except TimeoutError:
+            return None
+        finally:
+            self._waiting.discard(waiting)
+
+    def _stop_waiting(self, client: Client | None) -> None:
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(client)
 
     async def refresh(self) -> None:
         """Fetch and inspect all that the server publishes now, and notify watchers of changes.
@@ -315,6 +349,8 @@ class Remote:
             )
         except RequestTimeout as error:
             raise ToolTimeout.of(REMOTE_CALL_TIMEOUT, server=self.server, tool=name, problem=error) from None
+        except TaskCancelled:
+            raise ToolError.of(REMOTE_TASK_CANCELLED, server=self.server, tool=name) from None
         except InvalidAnswer as error:
             raise ToolError.of(
                 REMOTE_RESULT_UNUSABLE, server=self.server, tool=name, problem=_plain_text(error)

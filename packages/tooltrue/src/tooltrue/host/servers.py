@@ -157,7 +157,7 @@ class Life:
     def end(self) -> None:
         """Mark the server as ended, without a call of ``on_change``."""
         self.state = "ended"
-        self.remote.detach(ConnectionLost.of(CONNECTION_CLOSED))
+        self.remote.detach(ConnectionLost.of(CONNECTION_CLOSED), is_last=True)
 
     def _now(self) -> float:
         return (self.patience.clock or asyncio.get_running_loop().time)()
@@ -165,7 +165,8 @@ class Life:
     def _turn(self, state: State, reason: TooltrueError | None = None) -> None:
         self.state, self.reason = state, reason
         if state != "ready":
-            self.remote.detach(reason or ConnectionLost.of(HOST_SERVER_STARTING, server=self.name))
+            is_last = state in ("refused", "quarantined")
+            self.remote.detach(reason or ConnectionLost.of(HOST_SERVER_STARTING, server=self.name), is_last=is_last)
         if state != "starting":
             self.settled.set()
         self.on_change(self)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tooltrue.client.answers import Answerer
 from tooltrue.client.client import Client, Result, Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
-from tooltrue.errors import RpcError, ToolError
+from tooltrue.client.tasks import followed
+from tooltrue.errors import ConnectionLost, RpcError, ToolError
 from tooltrue.host.inspection import PublishedDefinitions
 from tooltrue.protocol.types import (
     Completion,
@@ -151,17 +153,38 @@ class OpenConnection(Protocol):
 Relay: TypeAlias = Callable[[ServerConfig, OpenConnection], ServerRelay]
 """Makes the relay of each server of a host."""
 
+Reconnected: TypeAlias = Callable[[Client], Awaitable[Client | None]]
+"""Waits for the connection that replaces a lost one, and returns it; ``None`` if none does."""
+
 
 class DirectCalls:
-    """Sends all operations over the connection of the definitions; the client answers the questions of the server."""
+    """Sends all operations over the connection of the definitions; the client answers the questions of the server, and
+    a call that the server runs as a task is followed to its end, over the next connection if this one is lost."""
 
     lists: ListsOfCallers | None = None
+
+    def __init__(self, reconnected: Reconnected) -> None:
+        self._reconnected = reconnected
 
     async def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> Result:
-        progress = None if call.context.channel is SILENT else call.context.channel.progress
-        return await _present(client).call_tool(call.name, arguments, timeout=seconds, progress=progress)
+        client, context = _present(client), call.context
+        progress = None if context.channel is SILENT else context.channel.progress
+        task = await client.start_task(call.name, arguments, timeout=seconds, progress=progress)
+        if (id := task.id) is None:
+            return await task.result()
+        limit = None if context.on_task is None else context.on_task(id)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        while True:
+            try:
+                return await followed(task, limit and max(0.0, limit - (clock() - began)), progress)
+            except ConnectionLost:
+                next_client = await self._reconnected(client)
+                if next_client is None:
+                    raise
+            client, task = next_client, next_client.task(id, tool=call.name, timeout=seconds)
 
     async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadResourceResult:
         return ReadResourceResult(list(await _present(client).read_resource(request.uri)))

@@ -375,6 +375,29 @@ REMOTE_RESPONSE_UNUSABLE: Final = message(
     "{server} sent an unusable answer, which was withheld. Tell the user. ({problem})",
     "{server} 给出了无法使用的应答，已被扣留。请告知用户。（{problem}）",
 )
+REMOTE_TASK_CANCELLED: Final = message(
+    "TT9541",
+    "{tool} ran as a task of {server}, which was cancelled before its end. Its effects may have happened in part: "
+    "check before you call it again.",
+    "{tool} 作为 {server} 的任务运行，该任务在结束前已被取消。其部分作用可能已经发生：再次调用前请先检查。",
+)
+RUN_CALL_BECAME_TASK: Final = message(
+    "TT9542",
+    "{name} has become a task at its server and goes on there. Its result comes later, in a message of its own: do not "
+    "wait for it, and do not repeat the call. Go on with something else, or tell the user that it runs.",
+    "{name} 已成为其服务器上的任务，正在继续运行。结果将稍后以单独的消息给出：请勿等待，也请勿重复调用。"
+    "请继续其他工作，或告知用户它正在运行。",
+)
+RUN_TASK_ENDED: Final = message(
+    "TT9543",
+    "Not from the user: the task of the call {name} with the arguments {arguments} has ended. Its result follows:",
+    "并非来自用户：以参数 {arguments} 调用 {name} 的任务已结束。其结果如下：",
+)
+RUN_TASK_CANCELLED: Final = message(
+    "TT9544",
+    "The user cancelled the task of {name}. Its effects may have happened in part: check before you call it again.",
+    "用户已取消 {name} 的任务。其部分作用可能已经发生：再次调用前请先检查。",
+)
 MODEL_URL_INVALID: Final = message(
     "TT9827",
     "{url} is no URL of a model: it begins with http:// or https://.",

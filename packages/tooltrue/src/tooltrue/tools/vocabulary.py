@@ -44,6 +44,7 @@ __all__ = [
     "Grant",
     "Kind",
     "LibraryOperation",
+    "OnTask",
     "Operation",
     "Personal",
     "Principal",
@@ -81,6 +82,10 @@ EFFECTS: tuple[Effect, ...] = ("read", "write", "destructive", "open-world")
 TaskMode: TypeAlias = Literal["always", "when-slow", "manual", "required"]
 """When a call becomes a task, if its client supports tasks: at once, after a second, or where the function says so.
 ``required``: at once, and other clients cannot call the tool."""
+
+OnTask: TypeAlias = Callable[[str], float | None]
+"""Called with the id of the task as which another server runs a call. Returns the seconds for which the task may run,
+without the time of a person's answers; ``None`` for no limit."""
 
 Unwatch: TypeAlias = Callable[[], None]
 
@@ -211,8 +216,9 @@ class RequestContext(Value, frozen=True):
     of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
-    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``carried`` are the headers of HTTP, by
-    lower-case name, without credentials unless a tool declares them; an author's function gets those that it declares.
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``on_task`` is for a
+    call of a tool of another server, which may become a task there. ``carried`` are the headers of HTTP, by lower-case
+    name, without credentials unless a tool declares them; an author's function gets those that it declares.
     """
 
     principal: Principal
@@ -227,6 +233,7 @@ class RequestContext(Value, frozen=True):
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
+    on_task: OnTask | None = None
     carried: Mapping[str, str] | None = None
 
     def keep(

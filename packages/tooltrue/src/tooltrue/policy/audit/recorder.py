@@ -139,11 +139,22 @@ class Recorder:
         """Write the write-ahead record of an operation. ``ToolError`` if that fails: then it must not run."""
         record.trail.write_ahead_id = secrets.token_hex(8)
         try:
-            source = replaced(record.source, kind="intent")
-            await self.log.append(replaced(record, source=source, outcome="", at=self.clock()))
+            await self.log.append(self._intent(record))
         except StateError as error:
             _log.error("%s was refused: it cannot be recorded: %s", record.said_subject(), error)
             raise ToolError.of(AUDIT_RECORD_NOT_WRITTEN, subject=record.source.subject) from None
+
+    def note_task(self, record: Record, id: str) -> None:
+        """Write a record of a call that another server runs as the task ``id`` from now on, unless it has one already.
+        It and the record of the end have a note with the beginning of the id."""
+        trail = record.trail
+        trail.note(f"task {id[:8]}")
+        if not trail.write_ahead_id:
+            trail.write_ahead_id = secrets.token_hex(8)
+            self.log.note(self._intent(replaced(record, trail=replaced(trail))))
+
+    def _intent(self, record: Record) -> Record:
+        return replaced(record, source=replaced(record.source, kind="intent"), outcome="", at=self.clock())
 
     # --- after it ---
 

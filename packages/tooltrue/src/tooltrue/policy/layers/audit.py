@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -22,6 +23,7 @@ from tooltrue.tools.toolset import Layer, Provider, Wrapper
 from tooltrue.tools.vocabulary import (
     CallRecord,
     CompletionGet,
+    OnTask,
     Operation,
     Principal,
     PromptGet,
@@ -77,6 +79,9 @@ class _Audit(Layer, frozen=True):
                 trail = CallRecord()
                 call.context = replaced(call.context, trail=trail)
             trail.claimed = True
+            if tool.server:
+                on_task = _recording(recorder, call.context.on_task, partial(recorded, call, trail, ""))
+                call.context = replaced(call.context, on_task=on_task)
             if call.text is None:
                 with contextlib.suppress(TypeError, ValueError):  # from a caller in this process
                     call.own_text()  # now: the tool may change its arguments
@@ -128,6 +133,9 @@ class _Audit(Layer, frozen=True):
             operation = replaced(operation, context=replaced(operation.context, trail=trail))
         trail.claimed, context = True, operation.context
         began = perf_counter()
+        if isinstance(operation, ToolCall):
+            on_task = _recording(self.recorder, context.on_task, partial(_record, context, start, trail))
+            operation = replaced(operation, context=replaced(operation.context, on_task=on_task))
         try:
             outcome = await proceed(operation)
         except BaseException as error:
@@ -142,6 +150,16 @@ class _Audit(Layer, frozen=True):
         else:
             self.recorder.note_outcome(_record(context, start, trail, _result(outcome, trail), seconds, _size(outcome)))
         return outcome
+
+
+def _recording(recorder: Recorder, others: OnTask | None, record: Callable[[], Record]) -> OnTask:
+    """Return a callback that records the begin of a task at another server."""
+
+    def on_task(id: str) -> float | None:
+        recorder.note_task(record(), id)
+        return None if others is None else others(id)
+
+    return on_task
 
 
 def _trail_of(call: ToolCall) -> CallRecord:

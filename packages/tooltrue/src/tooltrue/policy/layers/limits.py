@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import ClassVar, TypeVar
 
 from tooltrue._internal.deadline import Deadline
@@ -14,9 +15,9 @@ from tooltrue.policy.wording import (
     TOOL_TIMEOUT_STILL_RUNNING,
     TOOL_TIMEOUT_STOPPED,
 )
-from tooltrue.protocol.types import ToolOutcome
+from tooltrue.protocol.types import ToolOutcome, replaced
 from tooltrue.tools.toolset import Provider
-from tooltrue.tools.vocabulary import Principal, ResourceRead, Tool, ToolCall
+from tooltrue.tools.vocabulary import OnTask, Principal, ResourceRead, Tool, ToolCall
 from tooltrue.wording import Worded
 
 __all__ = ["sizes", "timeout"]
@@ -46,7 +47,8 @@ class _Sizes(StepLayer, frozen=True):
 
 def timeout(seconds: float, task_seconds: float = 3_600.0) -> Callable[[Provider], Provider]:
     """Answer within ``seconds``, or within the tool's own limit: an async tool is cancelled, a thread abandoned. Rounds
-    of tasks have ``task_seconds``.
+    of tasks have ``task_seconds``, and so has a call that another server runs as a task, without the time of a person's
+    answers.
 
     An async tool that blocks the event loop, or that goes on after its cancellation, is answered when it ends.
     """
@@ -63,6 +65,11 @@ class _Timeout(StepLayer, frozen=True):
 
         def before(call: ToolCall) -> None:
             call.deadline = Deadline(seconds)
+
+        def before_remote(call: ToolCall) -> None:
+            call.deadline = deadline = Deadline(seconds)
+            context = call.context
+            call.context = replaced(context, on_task=partial(self._becomes_task, deadline, context.on_task))
 
         def before_round(call: ToolCall) -> None:
             call.deadline = Deadline(limit_of(call))
@@ -81,7 +88,13 @@ class _Timeout(StepLayer, frozen=True):
             # Late also if the tool has turned its cancellation into another error.
             return _late(tool, limit_of(call)) if call.deadline is not None and call.deadline.end_late() else error
 
-        return Step(before_round if tool.task else before, after, failed)
+        return Step(before_remote if tool.server else before_round if tool.task else before, after, failed)
+
+    def _becomes_task(self, deadline: Deadline, on_task: OnTask | None, id: str) -> float:
+        deadline.end()
+        if on_task is not None:
+            on_task(id)
+        return self.task_seconds
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         seconds = self.seconds
