@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from textwrap import indent
 from typing import Any, Protocol
 
@@ -21,6 +22,11 @@ class Screen(Protocol):
 
     def note(self, text: str) -> None: ...
 
+    def prompting(self) -> AbstractContextManager[Callable[[], None]]:
+        """A context in which a person may type a line; gives the function that shows the prompt. What is shown in the
+        context stands above the prompt."""
+        ...
+
 
 class JsonScreen:
     """One JSON object per event on standard output, with its kind in ``event``."""
@@ -35,6 +41,12 @@ class JsonScreen:
     def note(self, text: str) -> None:
         tell(text, err=True)
 
+    def prompting(self) -> AbstractContextManager[Callable[[], None]]:
+        return nullcontext(_nothing)
+
+
+def _nothing() -> None: ...
+
 
 class TerminalScreen:
     """The model's answer on standard output, as it arrives; all other events on standard error."""
@@ -42,11 +54,28 @@ class TerminalScreen:
     def __init__(self) -> None:
         self._is_midway = False
         self._thinks = False
+        self._prompts = False
 
     def on_event(self, event: Event) -> None:
         show: Callable[[Event], None] | None = getattr(self, f"_{event['event']}", None)
-        if show is not None:
-            show(event)
+        if show is None:
+            return
+        if self._prompts:
+            tell(err=True)
+        show(event)
+        if self._prompts:
+            self._prompt()
+
+    @contextmanager
+    def prompting(self) -> Generator[Callable[[], None]]:
+        self._prompts = True
+        try:
+            yield self._prompt
+        finally:
+            self._prompts = False
+
+    def _prompt(self) -> None:
+        tell("\n> ", bold=True, nl=False, err=True)
 
     def tools(self, tools: Iterable[ChatTool]) -> None:
         by_server: dict[str, list[ChatTool]] = {}
@@ -88,6 +117,10 @@ class TerminalScreen:
         total = "" if event["total"] is None else f" of {event['total']:g}"
         line = f"  … {event['tool']} {event['progress']:g}{total} {event['message'] or ''}"
         self._mark(one_line(line.rstrip()), fg="cyan")
+
+    def _task(self, event: Event) -> None:
+        line = f"⧗ {event['tool']} goes on as task {event['number']} ({event['task'][:8]})"
+        self._mark(one_line(line), fg="yellow")
 
     def _result(self, event: Event) -> None:
         took = f"{event['tool']}  {event['seconds']:.2f} s, {size(event['bytes'])}"

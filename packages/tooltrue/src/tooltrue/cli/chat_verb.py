@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import click
 
@@ -19,14 +19,15 @@ from tooltrue.cli.chat_screens import JsonScreen, Screen, TerminalScreen, why
 from tooltrue.cli.chat_tools import Tools, chat_tools
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.numbers import SECONDS
-from tooltrue.cli.printing import tell
+from tooltrue.cli.printing import one_line
 from tooltrue.cli.wording import CHAT_TOOLS_REQUIRED
 from tooltrue.errors import ConfigurationError, TooltrueError
+from tooltrue.host.calls import BackgroundCall
 from tooltrue.host.chat import ChatSession
 from tooltrue.host.logs import ServerLog
 from tooltrue.host.models.endpoints import model_of
 from tooltrue.host.models.model import Message, Model, SystemMessage, UserMessage
-from tooltrue.host.prompters import at_terminal, typed_line
+from tooltrue.host.prompters import idle_line
 from tooltrue.host.run import RunLimits, RunResult
 from tooltrue.policy.audit.log_queries import entries
 
@@ -87,7 +88,7 @@ def command(
         screen = JsonScreen() if as_json else TerminalScreen()
         on_log = partial(_show_log, screen)
         async with model, chat_tools(source, family, rules, timeout, language, on_log, asks=asks) as tools:
-            return await use(await _Desk.of(model, tools, screen, begins, steps, language))
+            return await use(await _Desk.of(model, tools, screen, begins, steps, language, talks=asks))
 
     sys.exit(asyncio.run(main()))
 
@@ -106,12 +107,23 @@ class _Desk:
     screen: Screen
     begins: list[Message]
     recorded: int
+    news: asyncio.Event
     running: asyncio.Task[RunResult] | None = field(default=None, init=False)
 
     @classmethod
     async def of(
-        cls, model: Model, tools: Tools, screen: Screen, begins: list[Message], steps: int, language: str
+        cls,
+        model: Model,
+        tools: Tools,
+        screen: Screen,
+        begins: list[Message],
+        steps: int,
+        language: str,
+        *,
+        talks: bool,
     ) -> _Desk:
+        """``talks``: the chat goes on while calls run as tasks."""
+        news = asyncio.Event()
         chat = ChatSession(
             model,
             tools.provider,
@@ -120,13 +132,21 @@ class _Desk:
             limits=RunLimits(steps=steps),
             context=tools.context,
             language=language,
+            news=news if talks else None,
         )
-        return cls(chat, tools, screen, begins, (await tools.log.head()).position)
+        return cls(chat, tools, screen, begins, (await tools.log.head()).position, news)
 
     async def say(self, text: str) -> RunResult:
         """Run one question. It can be cancelled without ending the chat."""
         messages, self.begins = [*self.begins, UserMessage((text,))], []
-        self.running = asyncio.get_running_loop().create_task(self.chat.say(messages))
+        return await self._run(self.chat.say(messages))
+
+    async def go_on(self) -> RunResult:
+        """Let the model answer to the result of a task. It can be cancelled as a question can."""
+        return await self._run(self.chat.go_on())
+
+    async def _run(self, answering: Coroutine[Any, Any, RunResult]) -> RunResult:
+        self.running = asyncio.get_running_loop().create_task(answering)
         try:
             return await self.running
         finally:
@@ -149,24 +169,35 @@ async def _ask(desk: _Desk) -> int:
 async def _converse(desk: _Desk) -> int:
     desk.screen.tools(await desk.chat.offered())
     desk.screen.note("/help says what there is besides; Ctrl-C interrupts; Ctrl-D ends.")
-    with _interrupting(desk), contextlib.suppress(EOFError, asyncio.CancelledError):
-        while True:
-            async with at_terminal():
-                line = (await typed_line(sys.stdin.fileno(), _prompt)).strip()
-            if line.startswith("/"):
-                await _command(desk, *line[1:].split())
-            elif line:
-                await _answer(desk, line)
+    try:
+        with _interrupting(desk), contextlib.suppress(EOFError, asyncio.CancelledError):
+            while True:
+                await _one_turn(desk)
+    finally:
+        if running := [call for call in desk.chat.tasks.values() if not call.is_ended]:
+            desk.screen.note(f"cancelled: {', '.join(call.step.use.name for call in running)}")
+        await desk.chat.close()
     return 0
 
 
-def _prompt() -> None:
-    tell("\n> ", bold=True, nl=False, err=True)
+async def _one_turn(desk: _Desk) -> None:
+    """Answer the results of tasks that have ended, or else the next line of the person."""
+    desk.news.clear()
+    if desk.chat.has_results:
+        await _answer(desk, desk.go_on())
+        return
+    with desk.screen.prompting() as prompt:
+        typed = await idle_line(sys.stdin.fileno(), prompt, desk.news)
+    line = (typed or "").strip()
+    if line.startswith("/"):
+        await _command(desk, *line[1:].split())
+    elif line:
+        await _answer(desk, desk.say(line))
 
 
-async def _answer(desk: _Desk, line: str) -> None:
+async def _answer(desk: _Desk, answering: Awaitable[RunResult]) -> None:
     try:
-        await desk.say(line)
+        await answering
     except TooltrueError as error:
         desk.screen.note(f"tooltrue: {error.say(click.get_current_context().obj)}")
     except asyncio.CancelledError:
@@ -221,6 +252,25 @@ async def _audit(desk: _Desk, words: tuple[str, ...]) -> None:
     show(records[-_number(words, 20) :], as_json=False)
 
 
+async def _tasks(desk: _Desk, words: tuple[str, ...]) -> None:
+    for number, call in desk.chat.tasks.items():
+        desk.screen.note(one_line(f"{number}  {call.step.use.name}  {_state(call)}  {call.id[:8]}  {call.progress}"))
+    if not desk.chat.tasks:
+        desk.screen.note("No call runs as a task.")
+
+
+def _state(call: BackgroundCall) -> str:
+    return "ended" if call.is_ended else "working"
+
+
+async def _cancel(desk: _Desk, words: tuple[str, ...]) -> None:
+    call = desk.chat.tasks.get(_number(words, 0))
+    if call is None or call.is_ended:
+        desk.screen.note("There is no such task; /tasks lists them.")
+    else:
+        call.cancel()
+
+
 async def _help(desk: _Desk, words: tuple[str, ...]) -> None:
     for name, (_, text) in _COMMANDS.items():
         desk.screen.note(f"/{name:<14}{text}")
@@ -235,6 +285,8 @@ _COMMANDS: dict[str, tuple[_Command, str]] = {
     "allow": (_allow, "TOOL…: let it run without a question, until this chat ends"),
     "why": (_why, "[N]: what decided about the newest call, or the N-th before the end"),
     "audit": (_audit, "[N]: the last records of this chat"),
+    "tasks": (_tasks, "which calls go on as tasks, in which state"),
+    "cancel": (_cancel, "N: cancel this task"),
     "help": (_help, "this"),
     "quit": (_quit, "end the chat"),
 }

@@ -19,17 +19,23 @@ from tooltrue.errors import MethodNotFound, ParseError, ToolError, TooltrueError
 from tooltrue.host.models.model import ToolReply, ToolUse, Turn
 from tooltrue.host.models.tool_uses import as_written
 from tooltrue.host.replies import refusal, reply
-from tooltrue.host.wording import MODEL_ARGUMENTS_NOT_OBJECT, MODEL_CALLED_MISSING_TOOL, RUN_WITHOUT_USER_TO_ASK
+from tooltrue.host.wording import (
+    MODEL_ARGUMENTS_NOT_OBJECT,
+    MODEL_CALLED_MISSING_TOOL,
+    RUN_CALL_BECAME_TASK,
+    RUN_TASK_CANCELLED,
+    RUN_WITHOUT_USER_TO_ASK,
+)
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.policy.wording import TOOL_INTERNAL_ERROR
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, Value, replaced
 from tooltrue.tools.rounds import Rounds, remembered
 from tooltrue.tools.toolset import Toolset
-from tooltrue.tools.vocabulary import CallRecord, RequestContext, ToolCall
+from tooltrue.tools.vocabulary import CallRecord, OnTask, RequestContext, ToolCall
 from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
-from tooltrue.wording import REASON_NO_OBJECT, Worded
+from tooltrue.wording import REASON_NO_OBJECT, Worded, coded_sentence
 
-__all__ = ["EndedCall", "Hooks", "ResolvedCall", "ToolCaller"]
+__all__ = ["BackgroundCall", "EndedCall", "Hooks", "ResolvedCall", "ToolCaller"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -58,6 +64,31 @@ class EndedCall(Value, frozen=True):
         return sum(len(part.encode(errors="replace") if isinstance(part, str) else part.data) for part in parts)
 
 
+@dataclass(slots=True, eq=False)
+class BackgroundCall:
+    """A call that goes on as a task of its server while the conversation does. ``id`` is the server's own for the task,
+    ``context`` that of the request of the user that the call is part of, and ``progress`` the newest message."""
+
+    id: str
+    step: ResolvedCall
+    context: RequestContext
+    running: asyncio.Task[ToolReply]
+    progress: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        return self.running.done()
+
+    @property
+    def reply(self) -> ToolReply:
+        """The reply, once the call has ended. Raises any exception of a hook."""
+        return self.running.result()
+
+    def cancel(self) -> None:
+        """Cancel the task. The call ends once the server has been asked to do so."""
+        self.running.cancel()
+
+
 Refusal: TypeAlias = "str | None"
 
 
@@ -71,7 +102,9 @@ class Hooks:
     ``text`` and ``thinking`` get the model's output as it is streamed; ``turn`` each answer when it is complete.
     ``before`` may be ``async``; if it returns text, the call is refused, and the model reads the text. ``after`` is
     called for every call, refused ones too, and ``progress`` for the progress of one. ``elicit`` answers the questions
-    that a tool asks a person; without it, a tool that has to ask fails with an error that says so.
+    that a tool asks a person; without it, a tool that has to ask fails with an error that says so. With ``task``, a
+    call that its server runs as a task goes on in the background: ``task`` is called with it, and the model reads that
+    its result comes later. Without it, the task is followed to its end as part of the call.
     """
 
     text: Callable[[str], None] = _nothing
@@ -81,6 +114,7 @@ class Hooks:
     after: Callable[[EndedCall], None] = _nothing
     progress: Callable[[ResolvedCall, float, float | None, str | None], None] = _nothing
     elicit: Elicit | None = None
+    task: Callable[[BackgroundCall], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +152,57 @@ class ToolCaller:
         else:
             decision = self._hooks.before(step)
             refused = await decision if inspect.isawaitable(decision) else decision
-            answer = await self._run(step, names, trail) if refused is None else refusal(use, refused)
+            if refused is not None:
+                answer = refusal(use, refused)
+            elif self._hooks.task is None:
+                answer = await self._run(step, names, trail)
+            else:
+                return await self._until_task(step, names, trail, began, self._hooks.task)
         self._hooks.after(EndedCall(answer, perf_counter() - began, trail, step))
         return answer
 
-    async def _run(self, step: ResolvedCall, names: Mapping[str, str], trail: CallRecord) -> ToolReply:
+    async def _until_task(
+        self,
+        step: ResolvedCall,
+        names: Mapping[str, str],
+        trail: CallRecord,
+        began: float,
+        becomes_task: Callable[[BackgroundCall], None],
+    ) -> ToolReply:
+        """The reply, or a provisional one as soon as the call has become a task."""
+        task: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def run() -> ToolReply:
+            try:
+                answer = await self._run(step, names, trail, on_task)
+            except asyncio.CancelledError:
+                if not task.done():
+                    raise
+                answer = refusal(step.use, ToolError.of(RUN_TASK_CANCELLED, name=step.use.name).say(self._language))
+            self._hooks.after(EndedCall(answer, perf_counter() - began, trail, step))
+            return answer
+
+        def on_task(id: str) -> None:
+            if not task.done():
+                task.set_result(id)
+
+        running = asyncio.create_task(run())
         try:
-            return reply(step.use, await self._outcome(step, trail))
+            await asyncio.wait((running, task), return_when="FIRST_COMPLETED")
+        except asyncio.CancelledError:
+            running.cancel()
+            await asyncio.wait((running,))
+            raise
+        if running.done():
+            return running.result()
+        becomes_task(BackgroundCall(task.result(), step, self._context, running))
+        return ToolReply(step.use, (coded_sentence(RUN_CALL_BECAME_TASK, self._language, {"name": step.use.name}),))
+
+    async def _run(
+        self, step: ResolvedCall, names: Mapping[str, str], trail: CallRecord, on_task: OnTask | None = None
+    ) -> ToolReply:
+        try:
+            return reply(step.use, await self._outcome(step, trail, on_task))
         except UnknownTool:
             return refusal(step.use, _unknown(step.use, names).say(self._language))
         except TooltrueError as error:
@@ -137,12 +215,12 @@ class ToolCaller:
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model gets an answer
             return self._crashed(step, error)
 
-    async def _outcome(self, step: ResolvedCall, trail: CallRecord) -> CallToolResult:
+    async def _outcome(self, step: ResolvedCall, trail: CallRecord, on_task: OnTask | None) -> CallToolResult:
         """The result after all questions are answered: each round runs the call from its start (tools/rounds.py)."""
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:
             trail.claimed = False  # each round is the same operation
-            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[])
+            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[], on_task=on_task)
             outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
             if isinstance(outcome, CallToolResult):
                 return outcome

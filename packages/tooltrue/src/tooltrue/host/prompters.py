@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -31,7 +31,7 @@ from tooltrue.policy.consent.argument_display import display_text
 from tooltrue.protocol.terminal import printable
 from tooltrue.wording import sentence
 
-__all__ = ["ReadLine", "at_terminal", "callback", "lines_of", "prompting", "terminal", "typed_line"]
+__all__ = ["ReadLine", "at_terminal", "callback", "idle_line", "lines_of", "prompting", "terminal", "typed_line"]
 
 ReadLine: TypeAlias = Callable[[str], Awaitable[str]]
 """Shows a prompt and returns the line that was typed, without its end. ``EOFError`` at the end of input."""
@@ -67,14 +67,62 @@ def terminal(language: str = "en") -> ApprovalPrompter | None:
     return prompter
 
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+class _Turns:
+    """The turns of questions at the one terminal. ``wanted`` is set while a question waits for its turn."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.wanted = asyncio.Event()
+        self.waiting = 0
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
+
+
+def _turns_here() -> _Turns:
+    return _turns.setdefault(asyncio.get_running_loop(), _Turns())
 
 
 @contextlib.asynccontextmanager
 async def at_terminal() -> AsyncGenerator[None]:
     """Hold the one terminal exclusively, so that no answer is taken for that to another question."""
-    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+    turns = _turns_here()
+    turns.waiting += 1
+    turns.wanted.set()
+    try:
+        await turns.lock.acquire()
+    finally:
+        turns.waiting -= 1
+        if not turns.waiting:
+            turns.wanted.clear()
+    try:
         yield
+    finally:
+        turns.lock.release()
+
+
+async def idle_line(descriptor: int, prompt: Callable[[], None], news: asyncio.Event) -> str | None:
+    """Read the next line at a terminal, and let questions that come meanwhile have it first; the prompt is shown again
+    after each. ``None`` as soon as ``news`` is set. ``EOFError`` at the end of input."""
+    while not news.is_set():
+        async with at_terminal():
+            line = await _before(typed_line(descriptor, prompt), _turns_here().wanted, news)
+        if line is not None:
+            return line
+    return None
+
+
+async def _before(reading: Coroutine[Any, Any, str], *events: asyncio.Event) -> str | None:
+    """Return what is read, or ``None`` if one of the events comes first; then nothing is taken."""
+    read = asyncio.ensure_future(reading)
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait((read, *waiting), return_when="FIRST_COMPLETED")
+        return await read if read.done() else None
+    finally:
+        for one in (read, *waiting):
+            one.cancel()
+        await asyncio.wait((read, *waiting))
 
 
 def _on_stderr(text: str) -> None:

@@ -6,14 +6,16 @@ However a run ends, the conversation can go on: every call in it has its reply.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from tooltrue.contract.portable import fitting
 from tooltrue.contract.profile import profile
 from tooltrue.errors import ToolError
-from tooltrue.host.calls import Hooks, ToolCaller
+from tooltrue.host.calls import BackgroundCall, Hooks, ToolCaller
 from tooltrue.host.exposed_tools import ExposedTools, Fit, exposed
 from tooltrue.host.models.model import (
     Delta,
@@ -27,20 +29,25 @@ from tooltrue.host.models.model import (
     ToolUse,
     Turn,
     Usage,
+    UserMessage,
     read_messages,
 )
 from tooltrue.host.replies import refusal
 from tooltrue.host.wording import (
     MODEL_ANSWER_CUT,
     RUN_CALL_INTERRUPTED,
+    RUN_TASK_ENDED,
     RUN_TOKENS_EXHAUSTED,
     TOO_MANY_CALLS_IN_ANSWER,
 )
-from tooltrue.protocol.types import Value
+from tooltrue.jsonrpc.messages import encode
+from tooltrue.policy.tasks.labels import without_delimiters
+from tooltrue.protocol.types import Value, replaced
 from tooltrue.tools.null import SILENT
 from tooltrue.tools.tasks import Task, TaskTaint
 from tooltrue.tools.toolset import Toolset
 from tooltrue.tools.vocabulary import LOCAL, RequestContext, Tool
+from tooltrue.wording import sentence
 
 __all__ = ["Conversation", "RunLimits", "RunResult", "run"]
 
@@ -108,7 +115,8 @@ class Conversation:
     """A model, tools, and the messages so far. One run at a time.
 
     ``messages`` stays a conversation that can go on when a run fails or is cancelled: unfinished calls get a reply that
-    says so. ``usage`` is the total of all runs.
+    says so. ``usage`` is the total of all runs. ``background`` are the calls that go on as tasks (:attr:`Hooks.task`),
+    in the order in which they began, until :meth:`go_on` has told the model how they ended.
     """
 
     def __init__(
@@ -132,6 +140,9 @@ class Conversation:
         self._catalogue = _Catalogue(toolset, model.tool_format, fit or fitting(profile(model.profile)))
         self._language = language
         self._task: Task | None = None
+        self.background: list[BackgroundCall] = []
+        if (becomes_task := self._hooks.task) is not None:
+            self._hooks = dataclasses.replace(self._hooks, task=partial(self._becomes_task, becomes_task))
 
     async def exposed(self) -> ExposedTools:
         """The tools as the model is shown them."""
@@ -140,7 +151,45 @@ class Conversation:
     async def say(self, messages: ModelInput) -> RunResult:
         """Add messages, and run until the model makes no more calls or a limit is reached. Raises ``ModelError``."""
         self.messages += read_messages(messages)
+        return await self._answered(self._new_context())
+
+    async def go_on(self) -> RunResult | None:
+        """Tell the model the results of calls in the background that have ended, all for one request of the user, and
+        run as :meth:`say` does, as part of that request. ``None`` if none has ended. Raises ``ModelError``."""
+        ended = [call for call in self.background if call.is_ended]
+        if not ended:
+            return None
+        task = ended[0].context.task
+        ended = [call for call in ended if call.context.task is task]
+        self.background = [call for call in self.background if call not in ended]
+        parts = [part for call in ended for part in (self._introduction(call), *call.reply.parts)]
+        self.messages.append(
+            UserMessage(tuple(parts), _unknown(ended[0].step.use.name) if task is None else task.current_taint())
+        )
         context = self._new_context()
+        if task is not None and context.task is not None:
+            context.task.share_taint(task)
+            context = replaced(context, task=task)
+        return await self._answered(context)
+
+    def _introduction(self, call: BackgroundCall) -> str:
+        facts = {"name": call.step.use.name, "arguments": without_delimiters(encode(call.step.arguments).decode())}
+        return sentence(RUN_TASK_ENDED, self._language, facts)
+
+    def _becomes_task(self, report: Callable[[BackgroundCall], None], call: BackgroundCall) -> None:
+        self.background.append(call)
+        report(call)
+
+    async def close(self) -> None:
+        """Cancel the tasks that still run."""
+        running = [call.running for call in self.background if not call.is_ended]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    async def _answered(self, context: RequestContext) -> RunResult:
+        """Run until the model makes no more calls or a limit is reached."""
         self._task = context.task
         caller = ToolCaller(self._toolset, self._hooks, context, self._language)
         progress, clock = _RunProgress(Usage()), asyncio.timeout(self._limits.seconds)
@@ -158,7 +207,11 @@ class Conversation:
         if (task := context.task) is not None:
             for message in self.messages:
                 if isinstance(message, ToolMessage):
-                    task.add_all_taint(message.taint or _unknown(message))
+                    task.add_all_taint(
+                        message.taint or _unknown(message.replies[0].use.name[:128] if message.replies else "-")
+                    )
+                elif isinstance(message, UserMessage) and message.taint is not None:
+                    task.add_all_taint(message.taint)
         return context
 
     def _run(self, stop: Why, progress: _RunProgress) -> RunResult:
@@ -225,9 +278,8 @@ class Conversation:
         self.messages += [message, ToolMessage(replies, None if self._task is None else self._task.current_taint())]
 
 
-def _unknown(message: ToolMessage) -> TaskTaint:
+def _unknown(name: str) -> TaskTaint:
     """The taint of calls made elsewhere is unknown, so it counts as both private and untrusted."""
-    name = message.replies[0].use.name[:128] if message.replies else "-"
     return TaskTaint({"private": name, "untrusted": name}, frozenset({_EARLIER}))
 
 

@@ -87,7 +87,10 @@ class SystemMessage(Value, frozen=True):
 
 
 class UserMessage(Value, frozen=True):
+    """A message of the user; or of the program, with results of tasks that have ended and the ``taint`` of these."""
+
     parts: tuple[Part, ...]
+    taint: TaskTaint | None = None
 
 
 class ModelMessage(Value, frozen=True):
