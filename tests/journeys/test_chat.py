@@ -75,8 +75,8 @@ class Terminal:
 
     def _read(self) -> None:
         data = read_soon(self.ours)
-        assert data is not None, f"nothing more:\n{self._seen}"
-        assert data, f"it ended:\n{self._seen}"
+        assert data is not None, f"nothing more:\n{self.all}"
+        assert data, f"it ended:\n{self.all}"
         plain = re.sub(r"\x1b\[[0-9;]*m", "", data.decode(errors="replace")).replace("\r\n", "\n")
         self._seen, self.all = self._seen + plain, self.all + plain
 

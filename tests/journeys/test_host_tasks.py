@@ -19,20 +19,25 @@ from support.guarded_host import Person
 from support.hosting import Published, tool
 from support.serving import ask_to_end, command, environment, free_port, started, wait_for_port
 from support.wire.scripted import AheadLoop
-from tooltrue import Context, Form, Server, Tasks
+from tooltrue import Context, Form, Hooks, Server, Tasks, model_of
 from tooltrue.client.answers import Elicitation
 from tooltrue.client.call_results import Result
 from tooltrue.host.approval_prompts import No, Once
+from tooltrue.host.calls import BackgroundCall
 from tooltrue.host.host import Host
 from tooltrue.host.host_guard import Hosting
 from tooltrue.host.launches import Launches
+from tooltrue.host.models.model import UserMessage
 from tooltrue.host.pins import Pins
+from tooltrue.host.run import Conversation
 from tooltrue.host.servers import Patience
 from tooltrue.policy.guard import Guard, Limits
 from tooltrue.policy.rules.globs import globs
 from tooltrue.state.log import Log, MemoryLog
+from tooltrue.testing.models import Call, Says, ScriptedModel
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.tasks import Budget
+from tooltrue.tools.vocabulary import RequestContext
 
 
 class Named(TypedDict):
@@ -157,6 +162,40 @@ def test_a_task_counts_as_one_call_and_its_result_counts_when_it_is_there(tmp_pa
             assert "nearly used up (calls)" in result.text
 
     run(tmp_path, test)
+
+
+def test_the_answer_to_the_result_of_a_task_is_part_of_the_request_that_made_the_call(tmp_path: Path):
+    wait = Says(calls=[Call("s_wait")])
+    script = ScriptedModel(wait, Says("It runs."), wait, Says("No more."), wait, Says("It runs again."))
+
+    async def test(place: Place) -> Conversation:
+        hosting, calls = Hosting(budget=Budget(calls=1)), list[BackgroundCall]()
+        async with place.hosted(hosting=hosting) as host:
+            with script.serving() as url:
+                async with model_of("openai:m", base_url=url) as model:
+
+                    def context() -> RequestContext:
+                        return host.context(task=host.task())
+
+                    talk = Conversation(model, host.provider, hooks=Hooks(task=calls.append), context=context)
+                    assert (await talk.say("Wait.")).text == "It runs."
+                    assert await talk.go_on() is None
+                    place.goes_on.set()
+                    await calls[0].running
+                    answer = await talk.go_on()
+                    assert answer is not None
+                    assert answer.text == "No more."
+                    place.goes_on.clear()
+                    assert (await talk.say("Once more.")).text == "It runs again."
+                    await talk.close()
+        assert (len(calls), place.ended) == (2, ["done", "cancelled"])
+        return talk
+
+    talk = run(tmp_path, test)
+    assert "[TT9350]" in str(script.requests[3].body["messages"][-1])
+    assert "[TT9542]" in str(script.requests[5].body["messages"][-1])
+    results = [message for message in talk.messages if isinstance(message, UserMessage) and message.taint is not None]
+    assert [message.taint and message.taint.tools["private"] for message in results] == ["s_wait"]
 
 
 # --- records and cancelling -------------------------------------------------------------------------------------------

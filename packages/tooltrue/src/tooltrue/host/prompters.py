@@ -68,11 +68,11 @@ def terminal(language: str = "en") -> ApprovalPrompter | None:
 
 
 class _Turns:
-    """The turns of questions at the one terminal. ``wanted`` is set while a question waits for its turn."""
+    """The turns of questions at the one terminal. ``requests`` is set while a question waits for its turn."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.wanted = asyncio.Event()
+        self.requests = asyncio.Event()
         self.waiting = 0
 
 
@@ -88,13 +88,13 @@ async def at_terminal() -> AsyncGenerator[None]:
     """Hold the one terminal exclusively, so that no answer is taken for that to another question."""
     turns = _turns_here()
     turns.waiting += 1
-    turns.wanted.set()
+    turns.requests.set()
     try:
         await turns.lock.acquire()
     finally:
         turns.waiting -= 1
         if not turns.waiting:
-            turns.wanted.clear()
+            turns.requests.clear()
     try:
         yield
     finally:
@@ -106,7 +106,7 @@ async def idle_line(descriptor: int, prompt: Callable[[], None], news: asyncio.E
     after each. ``None`` as soon as ``news`` is set. ``EOFError`` at the end of input."""
     while not news.is_set():
         async with at_terminal():
-            line = await _before(typed_line(descriptor, prompt), _turns_here().wanted, news)
+            line = await _before(typed_line(descriptor, prompt), _turns_here().requests, news)
         if line is not None:
             return line
     return None
@@ -114,15 +114,15 @@ async def idle_line(descriptor: int, prompt: Callable[[], None], news: asyncio.E
 
 async def _before(reading: Coroutine[Any, Any, str], *events: asyncio.Event) -> str | None:
     """Return what is read, or ``None`` if one of the events comes first; then nothing is taken."""
-    read = asyncio.ensure_future(reading)
+    line = asyncio.ensure_future(reading)
     waiting = [asyncio.ensure_future(event.wait()) for event in events]
     try:
-        await asyncio.wait((read, *waiting), return_when="FIRST_COMPLETED")
-        return await read if read.done() else None
+        await asyncio.wait((line, *waiting), return_when="FIRST_COMPLETED")
+        return await line if line.done() else None
     finally:
-        for one in (read, *waiting):
+        for one in (line, *waiting):
             one.cancel()
-        await asyncio.wait((read, *waiting))
+        await asyncio.wait((line, *waiting))
 
 
 def _on_stderr(text: str) -> None:

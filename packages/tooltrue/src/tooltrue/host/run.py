@@ -156,15 +156,15 @@ class Conversation:
     async def go_on(self) -> RunResult | None:
         """Tell the model the results of calls in the background that have ended, all for one request of the user, and
         run as :meth:`say` does, as part of that request. ``None`` if none has ended. Raises ``ModelError``."""
-        ended = [call for call in self.background if call.is_ended]
-        if not ended:
+        results = [call for call in self.background if call.is_ended]
+        if not results:
             return None
-        task = ended[0].context.task
-        ended = [call for call in ended if call.context.task is task]
-        self.background = [call for call in self.background if call not in ended]
-        parts = [part for call in ended for part in (self._introduction(call), *call.reply.parts)]
+        task = results[0].context.task
+        results = [call for call in results if call.context.task is task]
+        self.background = [call for call in self.background if call not in results]
+        parts = [part for call in results for part in (self._introduction(call), *call.reply.parts)]
         self.messages.append(
-            UserMessage(tuple(parts), _unknown(ended[0].step.use.name) if task is None else task.current_taint())
+            UserMessage(tuple(parts), _unknown(results[0].step.use.name) if task is None else task.current_taint())
         )
         context = self._new_context()
         if task is not None and context.task is not None:

@@ -153,7 +153,7 @@ class CallRecord(Mutable):
     ``code``            audit, errors_as_results            audit, record, pending_records, chat
     ``write_ahead_id``  recorder                            record
     ``edited``          approval_prompts                    audit
-    ``notes``           repair, budget, service             record
+    ``notes``           repair, budget, service, recorder   record
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
