@@ -314,7 +314,8 @@ def in_the_kitchen(tmp_path: Path, model: ScriptedModel) -> Generator[Terminal]:
     rules = tmp_path / "tooltrue.toml"
     rules.write_text('[effects]\nread = ["*"]\n')
     file = tmp_path / "servers.json"
-    kitchen = {"command": sys.executable, "args": [str(tmp_path / "kitchen.py")]}
+    # A server that starts slowly would be taken for one of an earlier revision, which has no such tasks.
+    kitchen = {"command": sys.executable, "args": [str(tmp_path / "kitchen.py")], "revision": "2026-07-28"}
     file.write_text(json.dumps({"mcpServers": {"kitchen": kitchen}}))
     with at_a_terminal(str(file), model, "--rules", str(rules)) as terminal:
         terminal.answers("whenever it is the same? [y/N]: ", "y")

@@ -394,7 +394,9 @@ def local(folder: Path) -> Host:
     """A host that starts its server itself."""
     (folder / "slow.py").write_text(SLOW)
     file = folder / "servers.json"
-    file.write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": [str(folder / "slow.py")]}}}))
+    # A server that starts slowly would be taken for one of an earlier revision, which has no such tasks.
+    slow = {"command": sys.executable, "args": [str(folder / "slow.py")], "revision": "2026-07-28"}
+    file.write_text(json.dumps({"mcpServers": {"s": slow}}))
     stores: dict[str, Any] = {"pins": Pins(folder / "pins"), "launches": Launches(folder / "launches")}
     return Host.from_config(file, approve_launch=lambda request: True, **stores, **soon_back())
 
