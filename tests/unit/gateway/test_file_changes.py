@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
 from tooltrue import Client, ConfigurationError, Context, Form, Server
+from tooltrue.cli.gateway_verb import GatewaySpec
 from tooltrue.client.answers import Elicitation, Reply
 from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.gateway.gateway import Gateway
@@ -27,6 +28,7 @@ from tooltrue.host.launches import Launches
 from tooltrue.host.servers import Patience
 from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.protocol.types import replaced
 from tooltrue.testing.state import LIMIT
 
 T = TypeVar("T")
@@ -290,6 +292,31 @@ def test_a_file_with_a_mistake_is_said_and_not_used(tmp_path: Path, caplog: pyte
         task.cancel()
 
     asyncio.run(run())
+
+
+def test_a_worker_that_begins_while_the_rules_have_a_mistake_has_the_last_good_ones(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, operator = tmp_path / "servers.json", tmp_path / "tooltrue.toml"
+    write(file, {"one": {"url": "http://127.0.0.1:9/mcp"}})
+    operator.write_text("")
+    files = GatewayFiles(str(file), str(operator))
+    spec = GatewaySpec(str(file), str(operator), confirm=False, is_for_one=False, own_files=files)
+    spec.load()
+    write(file, {"one": {"url": "http://127.0.0.1:9/mcp"}, "two": {"url": "http://127.0.0.1:9/mcp"}})
+    for _ in range(2):
+        files.renew(spec.gateway)
+    operator.write_text('[[rules]]\nview = "absent"\nthen = "allow"\n')
+    for _ in range(2):
+        files.renew(spec.gateway)
+    worker = pickle.loads(pickle.dumps(spec))
+    with caplog.at_level(logging.WARNING, "tooltrue"):
+        made = worker.load()
+    assert [one.label for one in made.host.config.servers] == ["one", "two"]
+    assert worker.own_files.is_refused
+    assert f"{operator}:2" in caplog.text
+    with pytest.raises(ConfigurationError, match="absent"):  # the first start has nothing to fall back on
+        replaced(spec, own_files=None).load()
 
 
 def test_a_file_that_is_gone_for_a_moment_is_no_empty_one(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ async def gateway_map(words: Sequence[str], timeout: float, revision: str | None
     spec, view, http = read_words(words)
     operator = spec.operator()
     servers = read_servers(spec.file) if revision is None else speaking_only(spec.file, revision)
-    gateway = spec.load(servers, patience=Patience(start=timeout, ready=timeout))
+    gateway = spec.gateway(servers, operator, patience=Patience(start=timeout, ready=timeout))
     await gateway.check_rules()
     ways = _ways_on_stdio(gateway, view) if http is None else _ways_over_http(gateway, http)
     async with gateway.host:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,13 +30,15 @@ __all__ = ["GatewaySpec", "command", "read_words"]
 
 
 class GatewaySpec(Value, frozen=True):
-    """The words of the command line; each worker makes its own gateway of them."""
+    """The words of the command line; each worker makes its own gateway of them. ``own_files`` are those that the parent
+    of the workers looks at."""
 
     file: str
     config: str | None
     confirm: bool
     is_for_one: bool
     supervisor: str | None = None
+    own_files: GatewayFiles | None = None
 
     def operator(self) -> OperatorConfig | None:
         return None if self.config is None else read_operator_config(self.config)
@@ -43,16 +46,27 @@ class GatewaySpec(Value, frozen=True):
     def files(self) -> GatewayFiles:
         return GatewayFiles(self.file, self.config, [Launches().file])
 
-    def load(self, servers: HostConfig | None = None, **settings: Any) -> Gateway:
-        """Make the gateway; before ``servers`` in place of those of the file, it follows no changes. ``settings`` are
-        those of its host."""
-        files = self.files()  # before they are read, so that no change is missed
-        config, operator = files.read()
+    def load(self) -> Gateway:
+        """Make the gateway, which follows the changes of its files. A worker begins with their last good content while
+        they have a mistake."""
+        files = self.own_files or self.files()  # before they are read, so that no change is missed
+        return files.begin(partial(self.gateway, files=files))
+
+    def gateway(
+        self,
+        servers: HostConfig,
+        operator: OperatorConfig | None,
+        *,
+        files: GatewayFiles | None = None,
+        **settings: Any,
+    ) -> Gateway:
+        """Make the gateway of these servers; it follows ``files``, if there are some. ``settings`` are those of its
+        host."""
         gateway = Gateway(
-            servers or config,
+            servers,
             operator=operator,
             supervisor=self.supervisor,
-            files=files if servers is None else None,
+            files=files,
             is_for_one=self.is_for_one,
             host_settings=settings,
         )
@@ -121,6 +135,8 @@ def _serve(spec: GatewaySpec, settings: HttpSettings, log_format: str) -> None:
         return
     from tooltrue.gateway.supervisor_process import supervising  # noqa: PLC0415 - each command loads what it needs
 
-    with supervising(spec.files(), settings.begin_log) as supervisor:
-        spec, settings = replaced(spec, supervisor=supervisor.address), replaced(settings, companion=supervisor)
+    files = spec.files()
+    with supervising(files, settings.begin_log, spec.gateway) as supervisor:
+        spec = replaced(spec, supervisor=supervisor.address, own_files=files)
+        settings = replaced(settings, companion=supervisor)
         serve_http(spec.load, settings, spec.file, log_format)

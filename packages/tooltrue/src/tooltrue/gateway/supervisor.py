@@ -33,7 +33,7 @@ from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.neighbours import Neighbours
-from tooltrue.errors import ConfigurationError, ConnectionLost, ToolError, TooltrueError
+from tooltrue.errors import ConnectionLost, ToolError, TooltrueError
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.error_members import as_rpc_error, members_of
 from tooltrue.gateway.gateway_files import GatewayFiles
@@ -79,10 +79,9 @@ _log = logging.getLogger("tooltrue")
 @dataclass(frozen=True, slots=True)
 class SupervisorSettings:
     """The settings of a supervisor, pickled. ``key`` seals the state of questions, and ``family`` is the name that the
-    programs bear; both outlive the process, as the next one has them too. ``config`` is for files with a mistake."""
+    programs bear; both outlive the process, as the next one has them too."""
 
     files: GatewayFiles
-    config: HostConfig
     bounds: ConnectionBounds
     questions: QuestionLimits
     key: bytes
@@ -110,11 +109,12 @@ async def _until_stopped(settings: SupervisorSettings, listener: PrivateListener
         loop.call_soon_threadsafe(stopped.set)
 
     signal.signal(signal.SIGTERM, stop)
-    try:
-        config = programs_of(*settings.files.read())
-    except ConfigurationError:  # which the workers report
-        config = settings.config
-    supervisor = ProgramSupervisor(config, settings.bounds, settings.questions, settings.key, settings.files)
+
+    def made(config: HostConfig, operator: OperatorConfig | None) -> ProgramSupervisor:
+        programs = programs_of(config, operator)
+        return ProgramSupervisor(programs, settings.bounds, settings.questions, settings.key, settings.files)
+
+    supervisor = settings.files.begin(made)
     async with supervisor.serving(listener):
         await stopped.wait()
 

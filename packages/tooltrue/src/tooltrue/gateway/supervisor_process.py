@@ -9,9 +9,11 @@ import secrets
 import time
 from collections.abc import Callable, Generator
 from multiprocessing.process import BaseProcess
+from typing import TypeAlias
 
 from tooltrue._internal.platform.families import end_family, new_family, reap_orphans
 from tooltrue._internal.platform.private_sockets import PrivateListener, bind_private, private_address
+from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway_files import GatewayFiles
 from tooltrue.gateway.settings import bounds_of, question_limits_of
@@ -20,6 +22,7 @@ from tooltrue.gateway.wording import (
     GATEWAY_SUPERVISOR_ADDRESS_FAILED,
     GATEWAY_SUPERVISOR_ENDED,
 )
+from tooltrue.policy.config import OperatorConfig
 from tooltrue.wording import coded_sentence
 
 __all__ = ["SupervisorProcess", "supervising"]
@@ -32,28 +35,32 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _log = logging.getLogger("tooltrue")
 
 
+Check: TypeAlias = Callable[[HostConfig, OperatorConfig | None], object]
+"""Raises ``ConfigurationError`` for a mistake in the files of a gateway."""
+
+
 @contextlib.contextmanager
-def supervising(files: GatewayFiles, begin_log: Callable[[], None]) -> Generator[SupervisorProcess]:
-    """The supervisor of the programs in ``files``, not started: of none too, as there may be some later. Raises
-    ``ConfigurationError`` where it cannot listen."""
-    config, operator = files.read()
+def supervising(
+    files: GatewayFiles, begin_log: Callable[[], None], check: Check = programs_of
+) -> Generator[SupervisorProcess]:
+    """The supervisor of the programs in ``files``, not started: of none too, as there may be some later. While it is
+    kept alive, changed files that pass ``check`` are the last good content of ``files``. Raises ``ConfigurationError``
+    where it cannot listen."""
+
+    def settings_by(config: HostConfig, operator: OperatorConfig | None) -> SupervisorSettings:
+        check(config, operator)
+        bounds, questions = bounds_of(operator), question_limits_of(operator)
+        return SupervisorSettings(files, bounds, questions, secrets.token_bytes(32), new_family(), begin_log)
+
+    settings = files.begin(settings_by)
     with private_address() as address:
         try:
             listener = bind_private(address)
         except OSError as error:
             problem = error.strerror or str(error)
             raise ConfigurationError.of(GATEWAY_SUPERVISOR_ADDRESS_FAILED, address=address, problem=problem) from None
-        settings = SupervisorSettings(
-            files,
-            programs_of(config, operator),
-            bounds_of(operator),
-            question_limits_of(operator),
-            secrets.token_bytes(32),
-            new_family(),
-            begin_log,
-        )
         with listener:
-            yield SupervisorProcess(settings, listener, address)
+            yield SupervisorProcess(settings, listener, address, check=check)
 
 
 def _begin(settings: SupervisorSettings, listener: PrivateListener) -> BaseProcess:
@@ -74,12 +81,14 @@ class SupervisorProcess:
         listener: PrivateListener,
         address: str,
         *,
+        check: Check = programs_of,
         begin: Callable[[SupervisorSettings, PrivateListener], BaseProcess] = _begin,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.address = address
         self._settings = settings
         self._listener = listener
+        self._check = check
         self._begin = begin
         self._clock = clock
         self._process: BaseProcess | None = None
@@ -93,7 +102,9 @@ class SupervisorProcess:
         self._process = self._begin(self._settings, self._listener)
 
     def keep_alive(self) -> None:
-        """Start another process if this one has ended: its programs end first, and a pause grows while it ends soon."""
+        """Start another process if this one has ended: its programs end first, and a pause grows while it ends soon.
+        The files are looked at in this process too: the next one may begin while they have a mistake."""
+        self._settings.files.renew(self._check)
         if self._process is None or self._process.is_alive():
             return
         now = self._clock()
