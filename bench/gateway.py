@@ -6,11 +6,12 @@ process alone; ours is compared with that of our server and of our client, for t
 """
 
 import contextlib
+import itertools
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,16 +20,18 @@ from statistics import median
 from harness import http_client, sides, wire
 from harness.gateways import GATEWAYS, Gateway, gateway, our_files, ours
 from harness.process import Command, ServerFailed, cpu_microseconds, memory, on_one_cpu, running
+from harness.real_servers import Entries, seconds_of_all, ten_servers
 from harness.sides import NotHere
 from harness.stdio_client import Pipes
 from harness.warm_up import WarmUp
 from harness.wire import MODERN, WrongAnswer, verified
 
 _CONNECTIONS = 32
-_CPU_GOAL, _MEMORY_GOAL, _READY_GOAL = 1.25, 20.0, 1.3
+_CPU_GOAL, _MEMORY_GOAL, _READY_GOAL, _REAL_GOAL = 1.25, 20.0, 1.3, 1.15
 _CALLERS = 1_000
 _AT_A_TIME = 320  # calls of our client
 _SLEEPERS = 10
+_LOOK_SECONDS = 0.01  # between two lists: a gateway that starts servers has something else to do
 _SLEEP = 0.3  # the slowest of ten sleeps ten times as long
 _LONGEST = 600.0
 _PATIENCE = 60.0  # for a gateway to open its port
@@ -63,6 +66,7 @@ def report(rounds: int, seconds: float, peers: Sequence[str]) -> int:
         print(_cpu_table(figures, server, client))
         print(_memory_line(Path(name)))
         print(_ready_line(rounds, Path(name)))
+        print(_real_line(rounds, Path(name)))
     return int(any(not isinstance(figures["ours", kind], Calls) for kind in UPSTREAMS))
 
 
@@ -208,22 +212,40 @@ def _ready(folder: Path) -> tuple[float, float]:
     """Seconds until our gateway lists the tools of ten servers that sleep at their start, and of the slowest alone."""
     sleeping = sides.ours().script("sleeping")
     sleepers = {f"s{n}": (*sleeping, str(n * _SLEEP)) for n in range(1, _SLEEPERS + 1)}
-    file, operator = our_files(sleepers, folder)
-    command = (str(Path(sys.prefix) / "bin" / "tooltrue"), "gateway", str(file), "--config", str(operator))
-    ten = _listed(command, _SLEEPERS, {"XDG_STATE_HOME": str(folder)})
-    return ten, _listed(sleepers[f"s{_SLEEPERS}"], 1, {})
+    ten = _listed(_over_stdio(sleepers, folder), lambda tools: len(tools) == _SLEEPERS, {"XDG_STATE_HOME": str(folder)})
+    return ten, _listed(sleepers[f"s{_SLEEPERS}"], lambda tools: len(tools) == 1, {})
 
 
-def _listed(command: Command, tools: int, environment: dict[str, str]) -> float:
-    """Seconds from the start of a process until it lists so many tools."""
+def _over_stdio(servers: Mapping[str, Sequence[str] | Mapping[str, object]], folder: Path) -> Command:
+    """The command of our gateway before these servers, which a person has approved. It lists all of their tools."""
+    file, operator = our_files(servers, folder, "[search]\nbudget = 1_000_000\n")
+    return (str(Path(sys.prefix) / "bin" / "tooltrue"), "gateway", str(file), "--config", str(operator))
+
+
+def _real(servers: Entries, command: Command, folder: Path, *, ours_first: bool) -> tuple[float, float]:
+    """Seconds until real servers have listed their tools: through our gateway, and to a plain client."""
+
+    def through() -> float:
+        environment = {"XDG_STATE_HOME": str(folder)}
+        return _listed(command, lambda tools: servers.keys() <= {name.partition("_")[0] for name in tools}, environment)
+
+    if ours_first:
+        return through(), seconds_of_all(servers)
+    plain = seconds_of_all(servers)
+    return through(), plain
+
+
+def _listed(command: Command, are_all: Callable[[Sequence[str]], bool], environment: dict[str, str]) -> float:
+    """Seconds from the start of a process until the names of the tools that it lists are all."""
     begun = time.perf_counter()
-    with running(command, environment) as process:
+    with running(command, environment) as process:  # it is ended after a minute, which raises
         pipes = Pipes(process, MODERN)
-        for number in range(1, 10_000):
+        for number in itertools.count(1):
             message = wire.tool_list(number, lambda result: "tools" in result, MODERN)
-            if len(verified(message, pipes.ask(message))["tools"]) == tools:
-                break
-        return time.perf_counter() - begun
+            if are_all([tool["name"] for tool in verified(message, pipes.ask(message))["tools"]]):
+                return time.perf_counter() - begun
+            time.sleep(_LOOK_SECONDS)
+    raise AssertionError("unreachable")
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------
@@ -282,6 +304,20 @@ def _ready_line(rounds: int, folder: Path) -> str:
     ten, slowest = (median(times) for times in zip(*(_ready(folder) for _ in range(rounds)), strict=True))
     ratio = f"{ten / slowest:.2f} (goal ≤ {_READY_GOAL})"
     return f"ten servers that sleep at their start: {ten:.2f} s, the slowest alone {slowest:.2f} s, {ratio}"
+
+
+def _real_line(rounds: int, folder: Path) -> str:
+    try:
+        servers = ten_servers(folder)
+    except NotHere as reason:
+        _say(f"without ten real servers: {reason}")
+        return ""
+    command = _over_stdio(servers, folder)
+    _real(servers, command, folder, ours_first=True)  # the first start of a program reads it from the disk
+    times = [_real(servers, command, folder, ours_first=number % 2 == 0) for number in range(rounds)]
+    through, plain = (median(column) for column in zip(*times, strict=True))
+    ratio = f"{median(ours / other for ours, other in times):.2f} (goal ≤ {_REAL_GOAL})"
+    return f"ten real servers: {through:.2f} s, without the gateway {plain:.2f} s, {ratio}"
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

@@ -48,7 +48,9 @@ class Gateway:
     warm_up: float = 0.0
 
 
-def our_files(servers: Mapping[str, Sequence[str]], folder: Path, settings: str = "") -> tuple[Path, Path]:
+def our_files(
+    servers: Mapping[str, Sequence[str] | Mapping[str, object]], folder: Path, settings: str = ""
+) -> tuple[Path, Path]:
     """The list of servers and the operator's file of our gateway, in ``folder``, with all commands approved."""
     file, operator = folder / "servers.json", folder / "tooltrue.toml"
     entries = {name: _entry(target) for name, target in servers.items()}
@@ -60,7 +62,9 @@ def our_files(servers: Mapping[str, Sequence[str]], folder: Path, settings: str 
     return file, operator
 
 
-def _entry(target: Sequence[str]) -> dict[str, object]:
+def _entry(target: Sequence[str] | Mapping[str, object]) -> Mapping[str, object]:
+    if isinstance(target, Mapping):
+        return target
     if target[0].startswith("http"):
         return {"url": target[0]}
     return {"command": target[0], "args": list(target[1:])}

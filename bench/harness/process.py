@@ -23,15 +23,19 @@ class ServerFailed(Exception):
 
 @contextmanager
 def running(
-    command: Command, environment: Mapping[str, str] | None = None, longest: float = _LONGEST
+    command: Command,
+    environment: Mapping[str, str] | None = None,
+    longest: float = _LONGEST,
+    *,
+    own_session: bool = False,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The process of `command` with pipes for stdin and stdout; ended, with its stdin closed first, on the way out.
 
     Raises ServerFailed in place of an EOFError or ConnectionError from the body. A process that runs for more than
-    `longest` seconds is ended.
+    `longest` seconds is ended. The scheduler of Linux gives each session the same share of the CPUs.
     """
     with tempfile.TemporaryFile() as errors:
-        process = _start(command, errors, environment or {})
+        process = _start(command, errors, environment or {}, own_session)
         watchdog = threading.Timer(longest, process.kill)
         watchdog.daemon = True
         watchdog.start()
@@ -103,10 +107,16 @@ def _status(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
-def _start(command: Command, errors: IO[bytes], more: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(command: Command, errors: IO[bytes], more: Mapping[str, str], own_session: bool) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
     return subprocess.Popen(
-        command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**environment, **more}
+        command,
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env={**environment, **more},
+        start_new_session=own_session,
     )
 
 

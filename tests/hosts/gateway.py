@@ -28,47 +28,17 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
 from environments import HERE as INTEROP
 from environments import NODE_HOME, NoNode, node, python_for
+from other_servers import EVERYTHING as VICTIM
+from other_servers import prepared
 from processes import Failure, adopt_orphans, children, completed, end_orphans, free_port, listening, written
 
-from run import RELEASES, page
+from run import page
 from tooltrue import Client
 from tooltrue.errors import TooltrueError
 
-HERE = Path(__file__).resolve().parent
 TOOLTRUE = Path(sys.executable).parent / "tooltrue"
 CLIENT_SECONDS = 240
 READY_SECONDS = 120
-VICTIM = "server-everything"
-
-
-def servers(folder: Path) -> dict[str, Any]:
-    """The file of servers, as a client has it."""
-    modules = NODE_HOME / "node_modules" / "@modelcontextprotocol"
-
-    def of_npm(name: str, *arguments: str, **env: str) -> dict[str, Any]:
-        return {"command": node(), "args": [str(modules / name / "dist" / "index.js"), *arguments], "env": env}
-
-    def of_pypi(python: str, module: str, *arguments: str) -> dict[str, Any]:
-        return {"command": python, "args": ["-m", module, *arguments]}
-
-    official = python_for("servers", *RELEASES)
-    sqlite = python_for("server-sqlite", "mcp-server-sqlite==2025.4.25", "mcp==1.30.0")  # it fails with mcp 2
-    fastmcp = python_for("fastmcp-4", "fastmcp==4.1.2")
-    return {
-        "everything": of_npm(VICTIM),
-        "files": of_npm("server-filesystem", str(folder / "root")),
-        "memory": of_npm("server-memory", MEMORY_FILE_PATH=str(folder / "memory.jsonl")),
-        "thinking": of_npm("server-sequential-thinking"),
-        "git": of_pypi(official, "mcp_server_git", "--repository", str(folder / "repository")),
-        "time": of_pypi(official, "mcp_server_time", "--local-timezone", "UTC"),
-        "fetch": of_pypi(official, "mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips"),
-        # It has a script, and no module to run.
-        "sqlite": {
-            "command": str(Path(sqlite).with_name("mcp-server-sqlite")),
-            "args": ["--db-path", str(folder / "data.db")],
-        },
-        "fastmcp": {"command": fastmcp, "args": [str(HERE / "fastmcp_stdio_server.py")]},
-    }
 
 
 def calls(folder: Path, url: str) -> dict[str, tuple[str, dict[str, Any], str]]:
@@ -85,19 +55,6 @@ def calls(folder: Path, url: str) -> dict[str, tuple[str, dict[str, Any], str]]:
         "sqlite": ("sqlite_read_query", {"query": "SELECT 40 + 2 AS answer"}, "42"),
         "fastmcp": ("fastmcp_add", {"a": 40, "b": 2}, "42"),
     }
-
-
-def prepared(folder: Path) -> Path:
-    """The files that the servers use, and the list of the servers."""
-    (folder / "root").mkdir()
-    (folder / "root" / "hello.txt").write_text("hello\n")
-    repository = str(folder / "repository")
-    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-C", repository]
-    subprocess.run(["git", "init", "--quiet", repository], check=True)
-    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "First"], check=True)
-    file = folder / "servers.json"
-    file.write_text(json.dumps({"mcpServers": servers(folder)}))
-    return file
 
 
 def clients() -> dict[str, list[str]]:
@@ -218,7 +175,8 @@ async def all_ready(port: int) -> str:
 
 
 def run(folder: Path, state: Path, rows: Rows) -> None:
-    file, port = prepared(folder), free_port()
+    file, port = folder / "servers.json", free_port()
+    file.write_text(json.dumps({"mcpServers": prepared(folder)}))
     os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = str(state)
     subprocess.run([TOOLTRUE, "trust", str(file), "--yes"], check=True, capture_output=True)
     gateway = [str(TOOLTRUE), "gateway", str(file), "--http", f"127.0.0.1:{port}", "--no-confirm", "--metrics"]

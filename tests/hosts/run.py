@@ -32,6 +32,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "interop"))
 
 import remote
 from environments import NODE_HOME, NoNode, node, python_for
+from other_servers import RELEASES
 from processes import Failure, adopt_orphans, children, end_orphans
 
 from tooltrue import Host
@@ -46,7 +47,6 @@ from tooltrue.testing.hostile import TRICKS
 from tooltrue.testing.hostile.tool_results import SECRET
 
 HERE = Path(__file__).resolve().parent
-RELEASES = ("mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24", "mcp-server-time==2026.10.19")
 OURS = HERE.parent / "journeys" / "hosted.py"
 CHECK_SECONDS = 60.0
 SILENT = frozenset(

@@ -274,8 +274,8 @@ def test_the_lists_of_a_session_end_with_it() -> None:
             server.sessions[1].publish("undo")
             await asyncio.wait_for(changed.get(), LIMIT)
             assert await names(ada) == ["up_undo"]
-            (relay,) = gateway._relays()
-            await relay.close()
+            (of_up,) = gateway.host.relays
+            await of_up.close()
             await asyncio.wait_for(changed.get(), LIMIT)
             assert await names(ada) == before
 
