@@ -65,13 +65,12 @@ def report(rounds: int, seconds: float, stores: Sequence[str] = STORES) -> int:
     known = _known(stores)
     measured: dict[TaskServer, Figures | str] = {server: Figures() for server in known}
     starts: dict[str, list[float]] = {}
-    ours = dict.fromkeys(server.store for server in known if server.key == "ours")
     for number in range(rounds):
         for server in known if number % 2 == 0 else known[::-1]:
             _say(f"round {number + 1}/{rounds}  {server.title}")
             _add_round(measured, server, seconds)
         _say(f"round {number + 1}/{rounds}  start")
-        _add_starts(starts, list(ours))
+        _add_starts(starts)
     print(tasks_table(measured), start_table(starts), sep="\n\n")
     return int(any(isinstance(measured[server], str) for server in known if server.key == "ours"))
 
@@ -139,25 +138,19 @@ def _one(server: TaskServer, seconds: float) -> float:
 # -- starts ------------------------------------------------------------------------------------------------------------
 
 
-def _add_starts(starts: dict[str, list[float]], stores: Sequence[str]) -> None:
-    """Add a round of milliseconds until our server answers `tools/list` over stdio, by what it has."""
-    if stores:
-        _add_start(starts, "no tool is a task", stores[0], {"BENCH_TASK": "off"})
-    for store in stores:
-        _add_start(starts, f"a tool is a task, on {store}", store, {})
-
-
-def _add_start(starts: dict[str, list[float]], title: str, store: str, variables: Mapping[str, str]) -> None:
-    with tempfile.TemporaryDirectory() as folder, open_store(store, Path(folder)) as url:
-        environment = {**our_environment(url, Path(folder)), **variables}
-        _started(environment)  # the tables of the store are made once, and not at each start
-        starts.setdefault(title, []).append(median(_started(environment) for _ in range(_STARTS)))
+def _add_starts(starts: dict[str, list[float]]) -> None:
+    """Add a round of milliseconds until `tooltrue serve` answers `tools/list` over stdio, by what it has."""
+    for title, variables in (("no tool is a task", {"BENCH_TASK": "off"}), ("a tool is a task, on SQLite", {})):
+        with tempfile.TemporaryDirectory() as folder, open_store("SQLite", Path(folder)) as url:
+            environment = {**our_environment(url, Path(folder)), **variables}
+            _started(environment)  # the tables of the store are made once, and not at each start
+            starts.setdefault(title, []).append(median(_started(environment) for _ in range(_STARTS)))
 
 
 def _started(environment: Mapping[str, str]) -> float:
     message = wire.tool_list(1, lambda result: len(result["tools"]) == 2, MODERN)
     begun = time.perf_counter()
-    with running(sides.ours().script("tasks"), environment) as process:
+    with running(sides.ours().cli("tasks"), environment) as process:
         answer = Pipes(process, MODERN).ask(message)
         elapsed = time.perf_counter() - begun
     verified(message, answer)
@@ -192,7 +185,7 @@ def _cells(server: TaskServer, figures: Figures | str, measured: Measured) -> Se
 
 
 def start_table(starts: Mapping[str, Sequence[float]]) -> str:
-    lines = [("start of our server", "ms"), ("---", "---")]
+    lines = [("start of `tooltrue serve`", "ms"), ("---", "---")]
     lines += [(title, _spread(values, lambda value: f"{value:,.0f}")) for title, values in starts.items()]
     return _markdown(lines)
 
