@@ -558,7 +558,7 @@ class TaskRequest(ResourceRead, frozen=True):
     verb: Literal["get", "update", "cancel", "list"]
     responses: Mapping[str, Any]
     reply: dict[str, Any]
-    lookup: list[Any] = field(default_factory=list)
+    lookup: list[Any] = field(default_factory=list[Any])
 
 
 class PromptGet(Value, frozen=True):

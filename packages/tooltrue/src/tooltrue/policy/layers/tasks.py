@@ -55,7 +55,7 @@ class _Tasks(StepLayer, frozen=True):
             if service.engine is None or rounds is None or rounds.of_task or rounds.is_nested:
                 return None
             if call.wish is not None:
-                return service.start(call, tool)
+                return service.start(call, tool, secret)
             if not declares_tasks(context.capabilities):
                 return None
             if tool.task == "manual":
