@@ -147,13 +147,14 @@ class CallRecord(Mutable):
     field               written by                          read by
     ==================  ==================================  ======================================
     ``tool``            toolset, authorize, audit           observe, record, pending_records
-    ``ran``             audit                               audit, record, chat_screens
+    ``ran``             audit, operator_records             audit, record, chat_screens
     ``decision``        authorize                           record, chat, chat_screens
     ``rule``            authorize, confirm, abuse           record, chat, chat_screens
     ``code``            audit, errors_as_results            audit, record, pending_records, chat
     ``write_ahead_id``  recorder                            record
     ``edited``          approval_prompts                    audit
     ``notes``           repair, budget, service, recorder   record
+                        operator_records
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
