@@ -23,10 +23,11 @@ from pathlib import Path, PurePosixPath
 __all__ = ["DISTRIBUTIONS", "ROOT", "build", "built_elsewhere", "digests", "faults", "tracked"]
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = ("tooltrue", "tooltrue-check", "tooltrue-toolbox")
+DISTRIBUTIONS = ("tooltrue", "tooltrue-check", "tooltrue-console", "tooltrue-toolbox")
 
-KINDS = {".py", ".typed", ".toml", ".template", ".jsonl"}
-"""The kinds of files of a package: code, its mark of types, data, and the templates of `tooltrue new`."""
+KINDS = {".py", ".typed", ".toml", ".template", ".jsonl", ".html", ".css", ".js", ".LICENSE"}
+"""The kinds of files of a package: code, its mark of types, data, the templates of `tooltrue new`, and pages,
+styles and scripts of the console, with the licence of one."""
 UNWANTED = ("test", "tests", "conftest.py", "__pycache__", ".git", ".venv", "node_modules", ".DS_Store")
 """Names that no path of an archive has. `testing` is a package of users; a template of a test ends in `.template`."""
 

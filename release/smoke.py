@@ -36,7 +36,7 @@ print(tooltrue.__version__)
 ALL_IMPORTS = """
 import anthropic, duckdb, hyperscan, keyring, langchain_core, matplotlib, openai, opentelemetry, orjson, psycopg
 import pydantic_ai, pypdf, re2, redis, selectolax, sqlglot
-import tooltrue_check, tooltrue_toolbox.files, tooltrue_toolbox.sql
+import tooltrue_check, tooltrue_console.application, tooltrue_toolbox.files, tooltrue_toolbox.sql
 """
 
 
@@ -82,7 +82,7 @@ class Environment:
 
     def install(self, wheels: Path, with_extras: bool, index: str | None = None) -> None:
         """Install our wheels by their paths: an index may have other distributions of these names."""
-        names = ("tooltrue", "tooltrue_check", "tooltrue_toolbox") if with_extras else ("tooltrue",)
+        names = ("tooltrue", "tooltrue_check", "tooltrue_console", "tooltrue_toolbox") if with_extras else ("tooltrue",)
         core, *others = (_wheel(wheels, name) for name in names)
         source = ("--no-index",) if index is None else ("--index-url", index)
         words = ("install", "--quiet", "--disable-pip-version-check", *source, "--find-links", str(wheels.resolve()))

@@ -24,10 +24,10 @@ OWNERS = {
     "jsonschema_rs": ("protocol/schema/validator.py",),
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
-    "starlette": ("server/starlette_routes.py",),
+    "starlette": ("server/starlette_routes.py", "tooltrue_console/web.py"),
     "httpx2": ("transport/http_client.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
     "httptools": ("transport/http_connection.py", "transport/http_protocol.py"),
-    "click": ("cli/", "tooltrue_check/cli/"),
+    "click": ("cli/", "tooltrue_check/cli/", "tooltrue_console/cli/"),
     "sqlite3": ("state/", "tools/search/index.py", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),
     "sqlglot": ("tooltrue_toolbox/sql/statement.py",),
     "duckdb": ("tooltrue_toolbox/sql/duck.py", "tooltrue_toolbox/tables/engine.py"),
@@ -64,10 +64,11 @@ OWNERS = {
     "selectolax": ("tooltrue_toolbox/web/html_reader.py",),
     "pypdf": ("tooltrue_toolbox/web/pdf_reader.py",),
     "rjieba": ("tooltrue_check/chinese_words.py",),
+    "jinja2": ("tooltrue_console/rendering.py",),
     "protego": ("tooltrue_toolbox/web/robots.py",),
 }
 
-OURS = {"tooltrue", "tooltrue_check", "tooltrue_toolbox"}
+OURS = {"tooltrue", "tooltrue_check", "tooltrue_console", "tooltrue_toolbox"}
 
 # files that may import by a computed name: the tables of exports, the loader of verbs and rules, and a user's own files
 LAZY = {

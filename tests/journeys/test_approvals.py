@@ -316,8 +316,8 @@ def test_an_unknown_ticket_and_an_invalid_pattern_are_reported(house: House):
     [refused] = asyncio.run(house.call("maps"))
     id = ticket_in(refused)
     for pattern, code in (
-        ("[]", "TT4006"),
-        ("{", "TT4006"),
+        ("[]", "TT4405"),
+        ("{", "TT4405"),
         ('{"type": 5}', "TT31"),
         ('{"required": ["x"]}', "TT4403"),
     ):

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import tooltrue
 import tooltrue_check
+import tooltrue_console
 import tooltrue_toolbox
 
 __all__ = ["CONSTANTS", "FILES", "ROOT", "SOURCES", "codes_in", "named"]
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [Path(package.__file__ or "").parent for package in (tooltrue, tooltrue_check, tooltrue_toolbox)]
+SOURCES = [
+    Path(package.__file__ or "").parent for package in (tooltrue, tooltrue_check, tooltrue_console, tooltrue_toolbox)
+]
 
 
 def named(pattern: str) -> Iterator[tuple[str, Path]]:

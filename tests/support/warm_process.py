@@ -24,6 +24,7 @@ import psutil
 
 import tooltrue.cli
 import tooltrue_check.cli
+import tooltrue_console.cli
 from tooltrue.cli.main import main
 
 sys.path.insert(0, sys.argv[2])
@@ -34,7 +35,7 @@ sys.path.remove(sys.argv[2])
 
 def load() -> None:
     """Import the modules that commands take the longest to import. They start no thread, which a fork would lack."""
-    for package in (tooltrue.cli, tooltrue_check.cli):
+    for package in (tooltrue.cli, tooltrue_check.cli, tooltrue_console.cli):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
     for name in ("Server", "Client", "Host"):

@@ -91,7 +91,7 @@ def test_no_chinese_text_is_left_over():
 
 
 def test_the_chinese_texts_of_our_plugins_are_used():
-    errors = {*misuses("tooltrue_check/cli/")}
+    errors = {*misuses("tooltrue_check/cli/"), *misuses("tooltrue_console/cli/")}
     assert {path.split(" ")[0] for path in of_plugins()} == {*names_of(VERBS)} == {*names_of(CHINESE_HELP)}
     assert {path: left for path in of_plugins() if (left := unused(path) - errors)} == {}
 
@@ -206,6 +206,7 @@ TERMS = (
     ),
     *("tooltrue", "OAuth", "mTLS", "Prometheus", "Python", "SQLite", "OpenAI", "Open-Meteo", "LibreTranslate"),
     *("FILE.py:NAME", "package.module:NAME", "module:NAME", "sqlite:PATH"),
+    *("console:read", "console:approve", "console:admin"),  # scopes
 )
 VALUES = {
     *("files", "tables", "command", "settings", "catalog", "sql", "mail", "web", "github", "language"),  # families

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 DEBUG = "TOOLTRUE_DEBUG"
-_OURS = ("tooltrue", "tooltrue_check", "tooltrue_toolbox")
+_OURS = ("tooltrue", "tooltrue_check", "tooltrue_console", "tooltrue_toolbox")
 _BETWEEN = (*_OURS, "pydantic")
 """The packages between the event loop and an author's function."""
 

@@ -8,8 +8,9 @@ Codes are stable: a sentence may be improved, a code never changes its meaning a
 TT1… protocol · TT2… tool calls, for the model · TT3… definitions, for the author · TT4… settings and commands, for the
 operator · TT5… client and transport · TT6… the toolbox, a hundred for each family · TT7… state · TT8… findings of the
 test kit · TT90…, TT91… contracts: changes, suspicious content, client profiles · TT92…, TT93… a host, its servers and
-its guard · TT95… models and their requests · TT96… misbehaving servers · TT97… findings of check rules, worded on their
-cards · TT98… invalid input of a check or a search, and the treatment of tools by clients and providers.
+its guard · TT94… the console · TT95… models and their requests · TT96… misbehaving servers · TT97… findings of check
+rules, worded on their cards · TT98… invalid input of a check or a search, and the treatment of tools by clients and
+providers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def message(code: str, english: str, chinese: str) -> str:
     return code
 
 
-_DISTRIBUTIONS = ("tooltrue", "tooltrue_check", "tooltrue_toolbox")
+_DISTRIBUTIONS = ("tooltrue", "tooltrue_check", "tooltrue_console", "tooltrue_toolbox")
 
 
 def load_catalogues() -> None:

@@ -24,17 +24,13 @@ from tooltrue.cli.terminal_prompts import confirmed
 from tooltrue.cli.usage import Verbs
 from tooltrue.cli.wording import (
     APPROVAL_CREDENTIAL_MISMATCH,
-    COMMAND_ARGUMENT_UNREADABLE,
-    REASON_NOT_JSON_OBJECT,
     REASON_UNKNOWN_OR_REPLACED,
     TERMINAL_OR_CREDENTIAL_REQUIRED,
 )
-from tooltrue.errors import ConfigurationError, ParseError, fact_of
-from tooltrue.jsonrpc.messages import decode, is_object
-from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, approvals_url, read_pattern
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.policy.consent.lookalikes import shown_name
-from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.state.new_file import write_new
 from tooltrue.state.urls import open_facts
 from tooltrue.wording import Worded
@@ -94,7 +90,7 @@ def show(url: str, ticket: str, as_json: bool) -> None:
 @click.pass_obj
 def allow(url: str, ticket: str, scope: Scope, pattern: str | None, credential: str | None) -> None:
     """Show TICKET and let its call run; the caller then repeats it."""
-    schema = None if pattern is None else _schema(pattern)
+    schema = None if pattern is None else read_pattern(pattern)
     path = credential or os.environ.get("TOOLTRUE_CREDENTIAL")
     word = None if path is None else _word(path)
 
@@ -165,20 +161,6 @@ async def _authorized(approvals: Approvals, path: str | None, word: str | None) 
         raise ConfigurationError.of(
             APPROVAL_CREDENTIAL_MISMATCH, path=path, problem=Worded(REASON_UNKNOWN_OR_REPLACED, {})
         )
-
-
-def _schema(text: str) -> Mapping[str, Any]:
-    """Parse a JSON Schema. ``SchemaError`` if it is not valid."""
-    try:
-        schema = decode(text.encode(errors="surrogateescape"))
-    except ParseError as error:
-        raise ConfigurationError.of(COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=fact_of(error)) from None
-    if not is_object(schema):
-        raise ConfigurationError.of(
-            COMMAND_ARGUMENT_UNREADABLE, what="--pattern", problem=Worded(REASON_NOT_JSON_OBJECT, {})
-        )
-    compile_schema(schema, bounds=OWN)
-    return schema
 
 
 def _scope_words(scope: Scope, schema: Mapping[str, Any] | None) -> str:

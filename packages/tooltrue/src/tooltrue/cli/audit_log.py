@@ -30,7 +30,7 @@ from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.log_index import LogIndex
-from tooltrue.state.places import audit_file, beside, sqlite_url, state_folder
+from tooltrue.state.places import audit_file, audit_files, beside, sqlite_url, state_folder
 from tooltrue.state.urls import open_log
 from tooltrue.wording import Worded, names_or_none, sentence
 
@@ -94,7 +94,7 @@ def place_of(server: str) -> str:
 
 
 def _only(*, newest: bool) -> str:
-    paths = sorted(_files())
+    paths = audit_files()
     if not paths or (len(paths) > 1 and not newest):
         raise ConfigurationError.of(AUDIT_LOG_REQUIRED, known=_log_names())
     if len(paths) == 1:
@@ -133,12 +133,8 @@ def _server_of(target: str) -> Server | None:
     return load_server(Spec(target)) if is_ours(target) else None
 
 
-def _files() -> Iterable[Path]:
-    return (state_folder() / "audit").glob("*.db")
-
-
 def _log_names() -> str | Worded:
-    return names_or_none(sorted(path.stem for path in _files()))
+    return names_or_none(sorted(path.stem for path in audit_files()))
 
 
 def key_file(path: str | None) -> Path:

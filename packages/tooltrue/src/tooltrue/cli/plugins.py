@@ -19,15 +19,17 @@ from tooltrue.extras import companion_command
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["CHINESE_HELP", "FAMILIES", "VERBS", "load_plugin", "names_of", "not_installed", "summary_of"]
+__all__ = ["CHINESE_HELP", "CONSOLES", "FAMILIES", "VERBS", "load_plugin", "names_of", "not_installed", "summary_of"]
 
 VERBS = "tooltrue.verbs"
 CHINESE_HELP = "tooltrue.chinese_help"
 FAMILIES = "tooltrue.families"
+CONSOLES = "tooltrue.consoles"
 
-_CHECK, _TOOLBOX = "tooltrue-check", "tooltrue-toolbox"
+_CHECK, _CONSOLE, _TOOLBOX = "tooltrue-check", "tooltrue-console", "tooltrue-toolbox"
 _SUMMARIES: Mapping[str, str] = {
     "check": "Find what is wrong with tools, before a model does.",
+    "console": "Watch, approve and investigate in a browser.",
     "diff": "Show changes in the contract of a server.",
     "doctor": "Find what goes wrong with tools in use.",
     "eval": "See which tool a model chooses for a question.",
@@ -35,7 +37,8 @@ _SUMMARIES: Mapping[str, str] = {
     "lock": "Write the contract of a server to a file.",
 }
 _COMPANIONS: Mapping[str, Mapping[str, str]] = {
-    VERBS: dict.fromkeys(_SUMMARIES, _CHECK),
+    VERBS: {**dict.fromkeys(_SUMMARIES, _CHECK), "console": _CONSOLE},
+    CONSOLES: {"console": _CONSOLE},
     FAMILIES: {
         **dict.fromkeys(("catalog", "command", "files", "github", "language", "mail"), _TOOLBOX),
         **dict.fromkeys(("math", "settings", "sql", "tables", "web"), _TOOLBOX),

@@ -392,6 +392,17 @@ APPROVAL_PATTERN_MISMATCH: Final = message(
     "The pattern does not fit the call of ticket {ticket} itself; write a schema that its arguments fit.",
     "该参数架构与工单 {ticket} 的调用本身不符；请写一个其参数符合的架构。",
 )
+APPROVAL_PATTERN_UNREADABLE: Final = message(
+    "TT4405",
+    "The pattern cannot be read as a JSON Schema: {problem}.",
+    "该参数架构无法作为 JSON Schema 读取：{problem}。",
+)
+TICKET_SETTLED_MEANWHILE: Final = message(
+    "TT4406",
+    "Ticket {ticket} is no longer as it was shown: another person has settled it, it has expired, or the call has "
+    "changed. Nothing was done.",
+    "工单 {ticket} 已与所显示的不同：已由他人处理、已过期，或调用有变。未作任何处理。",
+)
 LABEL_WHOLE_NUMBER_ABOVE_ZERO: Final = message(
     "TT4049",
     "a whole number above 0",

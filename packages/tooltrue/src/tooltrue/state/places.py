@@ -10,7 +10,7 @@ from tooltrue._internal.platform.file_names import stays_itself
 from tooltrue._internal.platform.file_urls import path_from_url, path_in_url
 from tooltrue._internal.platform.folders import state_folder_of
 
-__all__ = ["audit_file", "beside", "sqlite_url", "state_folder", "tasks_file", "without_password"]
+__all__ = ["audit_file", "audit_files", "beside", "sqlite_url", "state_folder", "tasks_file", "without_password"]
 
 
 def state_folder() -> Path:
@@ -21,6 +21,11 @@ def state_folder() -> Path:
 def audit_file(server: str) -> Path:
     """The audit log of a server with this name."""
     return state_folder() / "audit" / f"{_file_name(server)}.db"
+
+
+def audit_files() -> list[Path]:
+    """The audit logs that this user's servers have at their default places, by name."""
+    return sorted((state_folder() / "audit").glob("*.db"))
 
 
 def tasks_file(server: str) -> Path:

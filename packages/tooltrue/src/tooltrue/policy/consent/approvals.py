@@ -17,16 +17,23 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from tooltrue.contract.digests import digest
-from tooltrue.errors import ConfigurationError, ToolError
-from tooltrue.jsonrpc.messages import decode, encode
-from tooltrue.policy.wording import APPROVAL_PATTERN_MISMATCH, TOO_MANY_PENDING_APPROVALS, UNKNOWN_TICKET
+from tooltrue.errors import ConfigurationError, ParseError, ToolError, fact_of
+from tooltrue.jsonrpc.messages import decode, encode, is_object
+from tooltrue.policy.wording import (
+    APPROVAL_PATTERN_MISMATCH,
+    APPROVAL_PATTERN_UNREADABLE,
+    TICKET_SETTLED_MEANWHILE,
+    TOO_MANY_PENDING_APPROVALS,
+    UNKNOWN_TICKET,
+)
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.state.facts import Values
 from tooltrue.state.places import sqlite_url, state_folder
+from tooltrue.wording import REASON_NO_OBJECT, Worded
 
 __all__ = [
     "MAX_TICKETS",
@@ -38,6 +45,7 @@ __all__ = [
     "approvals_url",
     "instance_of",
     "place_of",
+    "read_pattern",
 ]
 
 Scope: TypeAlias = Literal["once", "session", "pattern"]
@@ -237,25 +245,39 @@ class Approvals:
         raise ConfigurationError.of(UNKNOWN_TICKET, ticket=id[:40])
 
     async def allow(
-        self, ticket: Ticket, scope: Scope, *, seconds: float | None = None, pattern: Mapping[str, Any] | None = None
+        self,
+        ticket: Ticket,
+        scope: Scope,
+        *,
+        seconds: float | None = None,
+        pattern: Mapping[str, Any] | None = None,
+        as_shown: bool = False,
     ) -> Ticket:
-        """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit."""
+        """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit, and
+        with ``as_shown`` if the ticket is no longer open as it is here: then nothing changes."""
         request = ticket.wanted
         if pattern is not None and not _accepts(pattern, request.arguments):
             raise ConfigurationError.of(APPROVAL_PATTERN_MISMATCH, ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
-        ticket = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
-        await self._list(ticket)
-        await self._keep_pattern(ticket)
-        await self._values.put(_ticket(request), encode(ticket), seconds)
-        return ticket
+        allowed = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
+        if as_shown:  # first, so that the pattern of a person who comes too late is not kept
+            await self._settle_open(ticket, allowed, seconds)
+        await self._list(allowed)
+        await self._keep_pattern(allowed)
+        if not as_shown:
+            await self._values.put(_ticket(request), encode(allowed), seconds)
+        return allowed
 
-    async def deny(self, ticket: Ticket, why: str = "") -> None:
-        """Refuse the call of a ticket, and revoke its grant. The model is told ``why``."""
-        ticket = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
-        await self._values.put(_ticket(ticket.wanted), encode(ticket), _SETTLED_SECONDS)
-        await self._keep_pattern(ticket)
-        await self._list(ticket)
+    async def deny(self, ticket: Ticket, why: str = "", *, as_shown: bool = False) -> None:
+        """Refuse the call of a ticket, and revoke its grant. The model is told ``why``. ``ConfigurationError`` with
+        ``as_shown`` if the ticket is no longer open as it is here: then nothing changes."""
+        denied = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
+        if as_shown:
+            await self._settle_open(ticket, denied, _SETTLED_SECONDS)
+        else:
+            await self._values.put(_ticket(ticket.wanted), encode(denied), _SETTLED_SECONDS)
+        await self._keep_pattern(denied)
+        await self._list(denied)
 
     # --- a credential, where there is no terminal
 
@@ -271,6 +293,15 @@ class Approvals:
         return stored_hash is not None and hmac.compare_digest(stored_hash, _hash(word))
 
     # --- below
+
+    async def _settle_open(self, ticket: Ticket, settled: Ticket, seconds: float) -> None:
+        """Compare-and-set: one of several people settles a ticket, and it is the ticket that they were shown."""
+        stored = await self._values.get(_ticket(ticket.wanted))
+        is_same = stored is not None and ticket.state == "open" and _decode_ticket(stored) == ticket
+        if not is_same or not await self._values.replace(
+            _ticket(ticket.wanted), cast("bytes", stored), encode(settled), seconds
+        ):
+            raise ConfigurationError.of(TICKET_SETTLED_MEANWHILE, ticket=ticket.id)
 
     async def _turn(self, request: ApprovalRequest, before: State, state: State, until: float) -> float | None:
         """Compare-and-set: move the ticket from state ``before`` to ``state``. Returns when the old state would have
@@ -360,6 +391,19 @@ def _last(request: ApprovalRequest) -> str:
 
 def _pattern(request: ApprovalRequest) -> str:
     return "approval-pattern:" + request.family
+
+
+def read_pattern(text: str) -> Mapping[str, Any]:
+    """Read the JSON Schema of a pattern. ``ConfigurationError`` for text that is no JSON object, ``SchemaError`` for an
+    object that is no schema."""
+    try:
+        schema = decode(text.encode(errors="surrogateescape"))
+    except ParseError as error:
+        raise ConfigurationError.of(APPROVAL_PATTERN_UNREADABLE, problem=fact_of(error)) from None
+    if not is_object(schema):
+        raise ConfigurationError.of(APPROVAL_PATTERN_UNREADABLE, problem=Worded(REASON_NO_OBJECT, {}))
+    compile_schema(schema, bounds=OWN)
+    return schema
 
 
 def _accepts(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:

@@ -1,0 +1,1 @@
+"""The verb of the command that this distribution adds: console."""

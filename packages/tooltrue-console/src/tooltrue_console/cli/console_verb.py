@@ -1,0 +1,105 @@
+"""``tooltrue console``: the console over the state and the logs of this user, whether or not a server runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from functools import partial
+
+import click
+
+from tooltrue._internal.platform.terminal_input import is_terminal
+from tooltrue.cli.language import current_language
+from tooltrue.cli.printing import tell, with_own_output
+from tooltrue.cli.usage import Verb, misuse
+from tooltrue.errors import ConfigurationError
+from tooltrue.server.keys import ApiKeys
+from tooltrue.transport import http_runner
+from tooltrue.transport.http_server import AllowedHosts
+from tooltrue.wording import sentence
+from tooltrue_console.desk import Desk, DeskSettings
+from tooltrue_console.sessions import Sessions, link_to
+from tooltrue_console.sign_in import SignIn
+from tooltrue_console.web import BASE, alone
+from tooltrue_console.wording import (
+    CONSOLE_LINK_NEEDS_TERMINAL,
+    CONSOLE_WITHOUT_SIGN_IN,
+    NOTE_CONSOLE_LINK,
+    NOTE_CONSOLE_SERVES,
+)
+
+__all__ = ["command"]
+
+_ADDRESS = "127.0.0.1:8765"
+
+
+@with_own_output
+@click.command("console", cls=Verb, short_help="Watch, approve and investigate in a browser.")
+@click.option("--http", metavar="HOST:PORT", default=_ADDRESS, show_default=True, help="Serve there; :0 is any port.")
+@click.option("--keys", metavar="FILE", help="Let holders of a key of this file sign in; see 'tooltrue keys'.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A further host name to accept. Repeatable.")
+@click.option("--store", metavar="URL", help="The store of tickets and sessions. Default: that of approvals.")
+@click.option(
+    "--log", "logs", multiple=True, metavar="NAME=URL", help="A further audit log: sqlite:PATH or postgresql://…"
+)
+@click.option("--acts", metavar="URL", help="The log of what people do here. Default: a file of your own.")
+@click.option("--approve-own", is_flag=True, help="Let the caller of a tool approve the call.")
+@click.option("--link", "link_only", metavar="URL", is_flag=False, flag_value="", help="Print a new link, and end.")
+def command(
+    http: str,
+    keys: str | None,
+    hosts: tuple[str, ...],
+    store: str | None,
+    logs: tuple[str, ...],
+    acts: str | None,
+    approve_own: bool,
+    link_only: str | None,
+) -> None:
+    """Show pending approvals, calls and logs in a browser, and let a person decide.
+
+    On this machine, a link with a token that works once opens it. Elsewhere people sign in by a key with the scopes
+    console:read, console:approve and console:admin.
+    """
+    desk = Desk(DeskSettings(store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own))
+    if link_only is not None:
+        _show_link(desk, link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")
+        return
+    address = http_runner.parse_address(http)
+    sign_in = SignIn(address.is_loopback, [] if keys is None else [ApiKeys(keys)])
+    if not (sign_in.by_link or sign_in.by_key):
+        raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=address.netloc)
+    listener = http_runner.bind(address)
+    address = http_runner.Address(address.host, listener.getsockname()[1])
+    access = AllowedHosts((*http_runner.hosts_of(address), *hosts))
+    url = f"http://{address.netloc}{BASE}"
+    _say(NOTE_CONSOLE_SERVES, url=f"{url}/")
+    if sign_in.by_link:
+        _show_link(desk, url, required=False)
+    http_runner.run(partial(alone, desk, sign_in, access), listener, workers=1)
+
+
+def _named_log(text: str) -> tuple[str, str]:
+    name, equals, url = text.partition("=")
+    if not (name and equals and url):
+        raise misuse("--log takes NAME=URL.")
+    return name, url
+
+
+def _show_link(desk: Desk, url: str, *, required: bool = True) -> None:
+    """Make a link, and print it to the terminal: never to a file, a pipe or a log."""
+    if not is_terminal(sys.stderr):
+        if required:
+            raise ConfigurationError.of(CONSOLE_LINK_NEEDS_TERMINAL)
+        _say(CONSOLE_LINK_NEEDS_TERMINAL)
+        return
+    token = asyncio.run(_new_token(desk))
+    _say(NOTE_CONSOLE_LINK, link=link_to(url, token))
+
+
+async def _new_token(desk: Desk) -> str:
+    async with desk.facts() as facts:
+        return await Sessions(facts).new_link()
+
+
+def _say(code: str, **facts: str) -> None:
+    tell(sentence(code, current_language(), facts), err=True)

@@ -1,0 +1,63 @@
+"""What the pages work on: the state and the logs of this user, or those that the operator names.
+
+Stores are opened for each request that needs them, so that a database that goes away and comes back costs the requests
+in between, and no other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tooltrue.policy.consent.approvals import Approvals, approvals_url
+from tooltrue.state.facts import Facts
+from tooltrue.state.places import audit_files, sqlite_url, state_folder
+from tooltrue.state.urls import open_facts
+from tooltrue_console.acts import Acts
+from tooltrue_console.live import Feed
+
+__all__ = ["Desk", "DeskSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeskSettings:
+    """The operator's choices. ``approvals`` is the URL of the store of tickets and sessions, ``logs`` has further audit
+    logs by name, ``acts`` is the URL of the log of what people do here. ``approves_own``: the caller of a tool may
+    approve the call."""
+
+    approvals: str = ""
+    logs: Mapping[str, str] = field(default_factory=dict[str, str])
+    acts: str = ""
+    approves_own: bool = False
+
+
+class Desk:
+    """``clock`` gives the time of day."""
+
+    def __init__(self, settings: DeskSettings, *, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.pending = Feed(self._pending)
+        """The ids of the pending tickets, live."""
+        self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
+
+    @property
+    def logs(self) -> Mapping[str, str]:
+        """Name → URL of each audit log: those of this user's servers, and those that the operator names."""
+        return {path.stem: sqlite_url(path) for path in audit_files()} | dict(self.settings.logs)
+
+    @asynccontextmanager
+    async def facts(self) -> AsyncGenerator[Facts]:
+        async with open_facts(approvals_url(self.settings.approvals or None)) as facts:
+            yield facts
+
+    @asynccontextmanager
+    async def approvals(self) -> AsyncGenerator[Approvals]:
+        async with self.facts() as facts:
+            yield Approvals(facts, clock=self.clock)
+
+    async def _pending(self) -> list[str]:
+        async with self.approvals() as approvals:
+            return [ticket.id for ticket in await approvals.all() if ticket.state == "open"]

@@ -1,0 +1,68 @@
+"""Live views: one look at the state at a time for all viewers of a page together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Final, Generic, TypeVar
+
+from tooltrue.errors import StateError
+
+__all__ = ["Feed"]
+
+T = TypeVar("T")
+
+_EVERY_SECONDS: Final = 1.0
+_ALIVE_SECONDS: Final = 15.0
+"""A viewer that is gone is noticed when something is sent to it."""
+_WHOLE_SECONDS: Final = 300.0
+"""A stream ends after this time, and the browser asks again: by then its session may be over."""
+
+
+class Feed(Generic[T]):
+    """The newest value of ``look``, for as many viewers as there are. While there are none, nobody looks."""
+
+    def __init__(self, look: Callable[[], Awaitable[T]], *, every: float = _EVERY_SECONDS) -> None:
+        self._look = look
+        self._every = every
+        self._value: T | None = None
+        self._version = 0
+        self._viewers = 0
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def values(self) -> AsyncGenerator[T | None]:
+        """Yield the value now, and each time that it is another one; ``None`` now and then in between."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + _WHOLE_SECONDS
+        self._viewers += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep_looking())
+        try:
+            version = 0
+            while loop.time() < ends_at:
+                if version != self._version:
+                    version = self._version
+                    yield self._value
+                    continue
+                try:
+                    async with asyncio.timeout(_ALIVE_SECONDS):
+                        await self._changed.wait()
+                except TimeoutError:
+                    yield None
+        finally:
+            self._viewers -= 1
+
+    async def _keep_looking(self) -> None:
+        try:
+            while self._viewers:
+                with contextlib.suppress(StateError):  # the store may come back; the pages say that it is gone
+                    value = await self._look()
+                    if value != self._value or not self._version:
+                        self._value, self._version = value, self._version + 1
+                        self._changed.set()
+                        self._changed = asyncio.Event()
+                await asyncio.sleep(self._every)
+        finally:
+            self._task, self._version = None, 0

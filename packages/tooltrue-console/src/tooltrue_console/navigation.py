@@ -1,0 +1,32 @@
+"""The sections of the console, in the order of the navigation. A section that is not listed does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrue_console.pages import approvals
+from tooltrue_console.visits import Endpoint
+
+__all__ = ["SECTIONS", "Section", "section_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: ``name`` is its phrase, and the first part of its addresses."""
+
+    name: str
+    endpoints: Sequence[Endpoint]
+
+    @property
+    def path(self) -> str:
+        return f"/{self.name}"
+
+
+SECTIONS: Final[Sequence[Section]] = (Section("approvals", approvals.ENDPOINTS),)
+
+
+def section_of(path: str) -> str:
+    """The name of the section that an address belongs to."""
+    return path.split("/")[1]

@@ -1,0 +1,102 @@
+"""The phrases of the pages, in English and Chinese: titles, labels and buttons. Sentences on failures have codes, and
+stand in ``wording.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["PHRASES", "phrase"]
+
+PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    # the frame of every page
+    "console": ("tooltrue console", "tooltrue 控制台"),
+    "skip": ("Skip to the content", "跳到内容"),
+    "sections": ("Sections", "栏目"),
+    "signed_in": ("{who}, from {how}", "{who}（{how}）"),
+    "sign_out": ("Sign out", "退出登录"),
+    "other_language": ("中文", "English"),
+    "needs_script": (
+        "The console sends every decision by its script, which this browser has turned off. The pages can be read.",
+        "控制台通过其脚本发送各项决定，而此浏览器已停用脚本。页面仍可阅读。",
+    ),
+    "error": ("This did not work", "未能完成"),
+    "back": ("Back to the start", "返回首页"),
+    "none": ("none", "无"),
+    # signing in
+    "sign_in": ("Sign in", "登录"),
+    "sign_in_link": (
+        "Open the link that the command has printed in its terminal. It works once. `tooltrue console --link` prints "
+        "another one.",
+        "请打开命令在终端中显示的链接。该链接仅可使用一次。`tooltrue console --link` 会显示新的链接。",
+    ),
+    "opening": ("Opening the console …", "正在打开控制台……"),
+    "use_link": ("Open the console", "打开控制台"),
+    "sign_in_key": ("A key with the scope console:read", "具有 console:read 权限范围的密钥"),
+    # approvals
+    "approvals": ("Approvals", "审批"),
+    "pending": ("Pending, the oldest first", "待处理（最早的在前）"),
+    "nothing_pending": ("No call waits for a person.", "没有调用在等待人工处理。"),
+    "granted": ("Approved, and still valid", "已批准且仍有效"),
+    "recent": ("Recent decisions", "最近的决定"),
+    "nothing_recent": ("No decision has been made in the console yet.", "尚未在控制台中作出任何决定。"),
+    "ticket": ("Ticket", "工单"),
+    "caller": ("Caller", "调用方"),
+    "server": ("Server", "服务器"),
+    "tool": ("Tool", "工具"),
+    "effect": ("Effect", "影响"),
+    "asked": ("Asked", "提出时间"),
+    "expires": ("Expires", "失效时间"),
+    "reason": ("Reason of the rule", "规则给出的原因"),
+    "stake": ("At stake", "风险"),
+    "arguments": ("Arguments, in full", "全部参数"),
+    "preview": ("What it would do", "将执行的操作"),
+    "digests": ("Bound to", "绑定于"),
+    "pin": ("definition", "定义"),
+    "arguments_digest": ("arguments", "参数"),
+    "once": ("Approve once", "批准一次"),
+    "once_hint": ("One identical call, within an hour.", "一小时内一次完全相同的调用。"),
+    "session": ("Approve for this session", "在此会话内批准"),
+    "session_hint": ("Every identical call, for a day.", "一天内所有完全相同的调用。"),
+    "pattern": ("Approve this pattern …", "按模式批准……"),
+    "pattern_hint": (
+        "For a day, every call of this tool by this caller whose arguments fit this JSON Schema.",
+        "一天内，该调用方对此工具的、参数符合此 JSON Schema 的所有调用。",
+    ),
+    "pattern_label": ("JSON Schema of the arguments", "参数的 JSON Schema"),
+    "approve_pattern": ("Approve the pattern", "批准此模式"),
+    "deny": ("Deny", "拒绝"),
+    "revoke": ("Revoke", "撤销"),
+    "why": ("Reason, which the model reads", "原因（模型会读到）"),
+    "cannot_approve": (
+        "Your session may look, and not decide: it lacks the scope console:approve.",
+        "您的会话只能查看，不能决定：缺少 console:approve 权限范围。",
+    ),
+    "state_open": ("pending", "待处理"),
+    "state_once": ("approved once", "已批准一次"),
+    "state_session": ("approved for this session", "已在会话内批准"),
+    "state_pattern": ("approved by pattern", "已按模式批准"),
+    "state_running": ("running", "执行中"),
+    "state_used": ("used", "已使用"),
+    "state_denied": ("denied", "已拒绝"),
+    "state_gone": ("settled or expired", "已处理或已过期"),
+    "gone_hint": (
+        "This ticket does not wait any more: a person has settled it, the call has run, or the time is over.",
+        "此工单不再等待：已由他人处理、调用已执行，或已超时。",
+    ),
+    "settled_by": ("{act} by {who}, {at}", "{act}，{who}，{at}"),
+    "notify": ("Notify me of new ones", "有新工单时通知我"),
+    "new_approval": ("A call waits for a decision", "有调用等待决定"),
+    "decided": ("Done: {act}.", "已完成：{act}。"),
+    "act": ("Decision", "决定"),
+    "who": ("Who", "操作者"),
+    "when": ("When", "时间"),
+    "from_where": ("From", "来源"),
+    "outcome": ("Outcome", "结果"),
+}
+
+
+def phrase(name: str, language: str, **facts: object) -> str:
+    """The phrase in ``language``, filled with ``facts``. ``KeyError`` for an unknown name."""
+    return PHRASES[name][language == "zh"].format(**facts)

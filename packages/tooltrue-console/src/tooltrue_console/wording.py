@@ -1,0 +1,102 @@
+"""Messages of the console, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+CONSOLE_ADDRESS_UNKNOWN: Final = message(
+    "TT9400",
+    "The console has no page at this address.",
+    "控制台在此地址没有页面。",
+)
+CONSOLE_SIGN_IN_REQUIRED: Final = message(
+    "TT9401",
+    "You are not signed in, or the session is over. Open a new link, or sign in again.",
+    "您尚未登录，或会话已结束。请打开新的链接，或重新登录。",
+)
+CONSOLE_SCOPE_REQUIRED: Final = message(
+    "TT9402",
+    "This needs the scope {scope}, which your session does not have.",
+    "此操作需要权限范围 {scope}，而您的会话没有该权限范围。",
+)
+CONSOLE_LINK_INVALID: Final = message(
+    "TT9403",
+    "The link has been used already, or it is older than ten minutes. Print another one with "
+    "`tooltrue console --link`.",
+    "该链接已被使用，或已超过十分钟。请用 `tooltrue console --link` 显示新的链接。",
+)
+CONSOLE_ORIGIN_REFUSED: Final = message(
+    "TT9404",
+    "The request was not sent by a page of this console, so nothing was done.",
+    "该请求并非由此控制台的页面发出，因此未作任何处理。",
+)
+CONSOLE_FORM_EXPIRED: Final = message(
+    "TT9405",
+    "The form belongs to another session, so nothing was done. Reload the page.",
+    "该表单属于另一个会话，因此未作任何处理。请重新加载页面。",
+)
+CONSOLE_FORM_INVALID: Final = message(
+    "TT9406",
+    "The form could not be read, so nothing was done.",
+    "无法读取该表单，因此未作任何处理。",
+)
+CONSOLE_OWN_CALL: Final = message(
+    "TT9407",
+    "{who} has made this call, and cannot approve it too. Another person decides, or the operator starts the console "
+    "with --approve-own.",
+    "此调用由 {who} 发出，不能由其自行批准。请由他人决定，或由运营者以 --approve-own 启动控制台。",
+)
+CONSOLE_TICKET_CHANGED: Final = message(
+    "TT9408",
+    "Ticket {ticket} has changed since the page was shown, so nothing was done. Reload the page and decide again.",
+    "工单 {ticket} 在页面显示之后发生了变化，因此未作任何处理。请重新加载页面后再决定。",
+)
+CONSOLE_TICKET_GONE: Final = message(
+    "TT9409",
+    "Ticket {ticket} does not wait any more: it was settled, it has expired, or there never was one.",
+    "工单 {ticket} 不再等待：已处理、已过期，或从未存在。",
+)
+CONSOLE_NOT_RECORDED: Final = message(
+    "TT9410",
+    "Your decision could not be recorded in the audit log, so nothing was done: {problem}",
+    "您的决定无法写入审计日志，因此未作任何处理：{problem}",
+)
+CONSOLE_WITHOUT_SIGN_IN: Final = message(
+    "TT9411",
+    "The console listens beyond this machine at {address}, and its pages would be open to every caller there. "
+    "Give it keys with --keys FILE, or a loopback address.",
+    "控制台将在本机以外可访问的 {address} 上监听，其页面将向所有人开放。请用 --keys FILE 提供密钥，或改用回环地址。",
+)
+CONSOLE_TOO_MANY_ATTEMPTS: Final = message(
+    "TT9412",
+    "Too many attempts to sign in. Try again in {seconds} seconds.",
+    "登录尝试次数过多。请在 {seconds} 秒后重试。",
+)
+CONSOLE_KEY_REFUSED: Final = message(
+    "TT9413",
+    "The key is not accepted, or it lacks the scope console:read.",
+    "该密钥未被接受，或缺少 console:read 权限范围。",
+)
+CONSOLE_LINK_NEEDS_TERMINAL: Final = message(
+    "TT9414",
+    "The link is printed to a terminal only, and this output is none. Run `tooltrue console --link` in a terminal of "
+    "the same user.",
+    "链接只显示在终端中，而此输出不是终端。请在同一用户的终端中运行 `tooltrue console --link`。",
+)
+CONSOLE_CRASHED: Final = message(
+    "TT9415",
+    "The page failed for an unexpected reason, which the log of the console has under {id}.",
+    "页面因意外原因失败，详情见控制台日志中的 {id}。",
+)
+NOTE_CONSOLE_SERVES: Final = message(
+    "TT9416",
+    "The console is at {url}",
+    "控制台位于 {url}",
+)
+NOTE_CONSOLE_LINK: Final = message(
+    "TT9417",
+    "Open it by this link, which works once, within ten minutes: {link}",
+    "请用此链接打开，十分钟内仅可使用一次：{link}",
+)
