@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
-from tooltrue.state.urls import open_facts
+from tooltrue.state.urls import open_facts, open_log
 from tooltrue_console.acts import Acts
 from tooltrue_console.live import Feed
+from tooltrue_console.logs import Logs
 
 __all__ = ["Desk", "DeskSettings"]
 
@@ -43,8 +44,10 @@ class Desk:
         """The ids of the pending tickets, live."""
         self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
 
-    @property
-    def logs(self) -> Mapping[str, str]:
+        self.logs = Logs(self._log_urls)
+        self._heads: dict[str, Feed[int]] = {}
+
+    def _log_urls(self) -> Mapping[str, str]:
         """Name → URL of each audit log: those of this user's servers, and those that the operator names."""
         return {path.stem: sqlite_url(path) for path in audit_files()} | dict(self.settings.logs)
 
@@ -61,3 +64,15 @@ class Desk:
     async def _pending(self) -> list[str]:
         async with self.approvals() as approvals:
             return [ticket.id for ticket in await approvals.all() if ticket.state == "open"]
+
+    def head_of(self, log: str) -> Feed[int]:
+        """The position of the last record of a log, live."""
+        if log not in self._heads:
+            url = self.logs.url(log)
+
+            async def look() -> int:
+                async with open_log(url) as opened:
+                    return (await opened.head()).position
+
+            self._heads[log] = Feed(look)
+        return self._heads[log]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_console.pages import approvals
+from tooltrue_console.pages import approvals, calls, log
 from tooltrue_console.visits import Endpoint
 
 __all__ = ["SECTIONS", "Section", "section_of"]
@@ -24,7 +24,11 @@ class Section:
         return f"/{self.name}"
 
 
-SECTIONS: Final[Sequence[Section]] = (Section("approvals", approvals.ENDPOINTS),)
+SECTIONS: Final[Sequence[Section]] = (
+    Section("approvals", approvals.ENDPOINTS),
+    Section("calls", calls.ENDPOINTS),
+    Section("log", log.ENDPOINTS),
+)
 
 
 def section_of(path: str) -> str:

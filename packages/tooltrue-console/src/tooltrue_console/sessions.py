@@ -16,7 +16,18 @@ from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.protocol.types import Value
 from tooltrue.state.facts import Values
 
-__all__ = ["ADMIN", "APPROVE", "OPERATOR", "READ", "Person", "Sessions", "form_token", "is_form_token", "link_to", "new_secret"]
+__all__ = [
+    "ADMIN",
+    "APPROVE",
+    "OPERATOR",
+    "READ",
+    "Person",
+    "Sessions",
+    "form_token",
+    "is_form_token",
+    "link_to",
+    "new_secret",
+]
 
 READ, APPROVE, ADMIN = "console:read", "console:approve", "console:admin"
 OPERATOR: Final = "operator"

@@ -90,6 +90,16 @@ CONSOLE_CRASHED: Final = message(
     "The page failed for an unexpected reason, which the log of the console has under {id}.",
     "页面因意外原因失败，详情见控制台日志中的 {id}。",
 )
+CONSOLE_LOG_UNKNOWN: Final = message(
+    "TT9418",
+    "There is no audit log {name}; there are: {known}.",
+    "没有审计日志 {name}；现有：{known}。",
+)
+CONSOLE_RECORD_UNKNOWN: Final = message(
+    "TT9419",
+    "The log {name} has no record at position {position}: it was deleted, or never written.",
+    "日志 {name} 在位置 {position} 没有记录：已被删除，或从未写入。",
+)
 NOTE_CONSOLE_SERVES: Final = message(
     "TT9416",
     "The console is at {url}",

@@ -12,6 +12,17 @@
     document.addEventListener("DOMContentLoaded", () => link.requestSubmit());  // behind the listener of htmx
   }
 
+  // A part of the page that is asked for again when the state has changed, unless the keyboard is in it.
+  for (const live of document.querySelectorAll("[data-live]")) {
+    const { events, refresh, target } = live.dataset;
+    let first = true;
+    new EventSource(events).addEventListener("changed", () => {
+      const place = document.querySelector(target);
+      if (!first && !place.contains(document.activeElement)) htmx.ajax("GET", refresh, { target, swap: "outerHTML" });
+      first = false;
+    });
+  }
+
   const pending = document.getElementById("pending");
   if (!pending) return;
   const title = document.title;

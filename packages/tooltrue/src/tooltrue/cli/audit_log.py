@@ -30,11 +30,11 @@ from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.log import Entry, Log
 from tooltrue.state.log_index import LogIndex
-from tooltrue.state.places import audit_file, audit_files, beside, sqlite_url, state_folder
+from tooltrue.state.places import audit_file, audit_files, beside, signing_key_file, sqlite_url
 from tooltrue.state.urls import open_log
 from tooltrue.wording import Worded, names_or_none, sentence
 
-__all__ = ["Which", "indexed", "key_file", "line", "place_of", "records_in", "show", "with_log"]
+__all__ = ["Which", "indexed", "key_file", "place_of", "records_in", "show", "with_log"]
 
 T = TypeVar("T")
 
@@ -138,7 +138,7 @@ def _log_names() -> str | Worded:
 
 
 def key_file(path: str | None) -> Path:
-    return Path(path) if path else state_folder() / "audit" / "key"
+    return Path(path) if path else signing_key_file()
 
 
 def show(records: Iterable[Entry], as_json: bool) -> None:
@@ -162,19 +162,6 @@ def _row(entry: Entry) -> tuple[str, ...]:
 def _columns(entry: Entry, record: dict[str, Any], *rest: str) -> tuple[str, ...]:
     cells = (str(entry.position), str(record.get("at", ""))[:19], str(record.get("who", "")), *rest)
     return (*cells, *[""] * (6 - len(cells)))
-
-
-def line(entry: Entry) -> str:
-    """An entry as a line of JSON: the fields that are hashed, and the hash. The hash of a batch needs all its lines."""
-    rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
-    return f'{{{_batch(entry)}"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
-
-
-def _batch(entry: Entry) -> str:
-    if (batch := entry.batch) is None:
-        return ""
-    facts = {"began": batch.began, "ended": batch.ended, "first": batch.first, "last": batch.position}
-    return f'"batch":{json.dumps(facts, separators=(",", ":"))},'
 
 
 def records_in(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:

@@ -8,44 +8,21 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from tooltrue.cli.audit_log import Which, indexed, key_file, line, show, with_log
+from tooltrue.cli.audit_log import Which, indexed, key_file, show, with_log
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import show_rows
 from tooltrue.cli.printing import tell, tell_data
 from tooltrue.cli.usage import Verbs
-from tooltrue.cli.wording import (
-    AUDIT_BATCH_CHANGED,
-    AUDIT_CHAIN_BROKEN,
-    AUDIT_PRUNING_UNPROVEN,
-    AUDIT_RECORD_CHANGED,
-    AUDIT_RECORD_INSERTED,
-    AUDIT_RECORD_POSITION_INVALID,
-    AUDIT_RECORDS_REMOVED,
-    AUDIT_SEAL_NOT_FOUND,
-    AUDIT_SEALED_RECORD_CHANGED,
-    AUDIT_SEALED_RECORD_MISSING,
-    REPORT_AUDIT_FAULT_COUNT,
-    REPORT_AUDIT_INTACT,
-    REPORT_AUDIT_INTACT_SEAL_BESIDE,
-    REPORT_AUDIT_INTACT_WITHOUT_SEAL,
-    REPORT_AUDIT_LOG_SEALED,
-    REPORT_AUDIT_LOG_UNSEALED,
-    SEAL_FILE_OF_OTHER_LOG,
-)
-from tooltrue.errors import ConfigurationError
 from tooltrue.policy.audit.log_queries import Stats, entries, matching, outside, record_of, unfinished
 from tooltrue.policy.audit.log_queries import search as matching_entries
-from tooltrue.state.log import LOWEST, Entry, Log, Mark
-from tooltrue.state.places import beside, without_password
-from tooltrue.state.retention import Prunable, examine, prune, signing_key
-from tooltrue.state.seal import is_log, name_of, read_seals, seals_in
-from tooltrue.state.verify import VerifyReport
-from tooltrue.wording import sentence
+from tooltrue.policy.audit.verification import verified
+from tooltrue.state.log import LOWEST, Entry, Log, exported
+from tooltrue.state.retention import Prunable, prune, signing_key
+from tooltrue.state.seal import is_log
 
 __all__ = ["command"]
 
@@ -201,59 +178,18 @@ def verify_command(which: Which, seal: str | None, key: str | None, unsealed: bo
     Exits with 1 if one was, or without a seal. The first words of the output are the verdict.
     """
     place = which.place(newest=True)
-    seal_place = seal or beside(place, ".seal")
-    marks = _stored_seals(seal_place, place) if seal or Path(seal_place).is_file() else []
     secret = signing_key(key_file(key), make=False)
-    report: VerifyReport = with_log(place, lambda log: examine(log, marks, secret))
-    is_proven = bool(marks) or unsealed
-    if report.faults:
-        _say(REPORT_AUDIT_FAULT_COUNT, count=len(report.faults))
-    else:
-        _say(_proof(is_sealed=bool(marks), is_elsewhere=seal is not None) if is_proven else AUDIT_SEAL_NOT_FOUND)
-    for fault in report.faults:
-        _say(_FAULTS[fault.kind], position=fault.position, end=fault.end)
-    _say(
-        REPORT_AUDIT_LOG_SEALED if marks else REPORT_AUDIT_LOG_UNSEALED,
-        records=report.entries,
-        position=report.head.position,
-        hash=report.head.hash,
-        seals=len(marks),
-        place=without_password(seal_place),
-    )
-    if report.faults or not is_proven:
+    if seal is not None and is_log(seal):
+        with_log(seal, _is_there)
+    result = with_log(place, lambda log: verified(log, place, secret, seal=seal, unsealed=unsealed))
+    for one in result.sentences:
+        tell(one.say(current_language()))
+    if not result.is_sound:
         sys.exit(1)
 
 
-def _say(code: str, **facts: Any) -> None:
-    tell(sentence(code, current_language(), facts))
-
-
-def _proof(*, is_sealed: bool, is_elsewhere: bool) -> str:
-    """The code of the sentence on the strength of the proof that a log without faults gives."""
-    if not is_sealed:
-        return REPORT_AUDIT_INTACT_WITHOUT_SEAL
-    return REPORT_AUDIT_INTACT if is_elsewhere else REPORT_AUDIT_INTACT_SEAL_BESIDE
-
-
-_FAULTS: Mapping[str, str] = {
-    "edited": AUDIT_RECORD_CHANGED,
-    "batch": AUDIT_BATCH_CHANGED,
-    "inserted": AUDIT_RECORD_INSERTED,
-    "missing": AUDIT_RECORDS_REMOVED,
-    "unlinked": AUDIT_CHAIN_BROKEN,
-    "rewritten": AUDIT_SEALED_RECORD_CHANGED,
-    "cut": AUDIT_SEALED_RECORD_MISSING,
-    "outside": AUDIT_RECORD_POSITION_INVALID,
-    "unsigned": AUDIT_PRUNING_UNPROVEN,
-}
-
-
-def _stored_seals(seal: str, place: str) -> list[Mark]:
-    if not is_log(seal):
-        return read_seals(Path(seal))
-    if marks := with_log(seal, lambda log: seals_in(log, name_of(place))):
-        return marks
-    raise ConfigurationError.of(SEAL_FILE_OF_OTHER_LOG, seal=without_password(seal), log=name_of(place))
+async def _is_there(log: Log) -> None:
+    """Reading seals must not create a log where there is none, which ``with_log`` sees to."""
 
 
 @command.command("export")
@@ -264,7 +200,7 @@ def export(which: Which, after: int | None) -> None:
 
     async def write(log: Log) -> None:
         async for entry in entries(log, LOWEST if after is None else after):
-            tell_data(line(entry))
+            tell_data(exported(entry))
 
     with_log(which.place(), write)
 

@@ -621,3 +621,94 @@ LAYER_PLACED_TWICE: Final = message(
     "A layer has one place, and this one has two: before={before!r} and after={after!r}. Leave one out.",
     "一个中间件层只有一个位置，这里却有两个：before={before!r} 与 after={after!r}。请去掉其一。",
 )
+
+# verification of an audit log
+AUDIT_BATCH_CHANGED: Final = message(
+    "TT7038",
+    "{position}: at least one of the records from here to {end}, which were written together, was changed, or all were "
+    "moved here.",
+    "{position}：从此处到 {end} 的记录是一起写入的，其中至少一条被更改过，或全部从别处移来。",
+)
+AUDIT_CHAIN_BROKEN: Final = message(
+    "TT7033",
+    "{position}: this record does not follow the one before it, which was replaced.",
+    "{position}：该记录与前一条不衔接，前一条已被替换。",
+)
+AUDIT_PRUNING_UNPROVEN: Final = message(
+    "TT7037",
+    "{position}: the log begins here, and no record signed with our key says that it was pruned so far.",
+    "{position}：日志从此处开始，但没有用我们的密钥签名的记录说明此前部分已被清理。",
+)
+AUDIT_RECORD_CHANGED: Final = message(
+    "TT7031",
+    "{position}: this record was changed, or moved here.",
+    "{position}：该记录被更改过，或从别处移来。",
+)
+AUDIT_RECORD_INSERTED: Final = message(
+    "TT7039",
+    "{position}: a record that no server wrote was put in before this one.",
+    "{position}：该记录之前被插入了并非由服务器写入的记录。",
+)
+AUDIT_RECORD_POSITION_INVALID: Final = message(
+    "TT7036",
+    "{position}: this record stands below position 1, where no server writes.",
+    "{position}：该记录位于位置 1 之前，服务器不会写在那里。",
+)
+AUDIT_RECORDS_REMOVED: Final = message(
+    "TT7032",
+    "{position}: records before this one were removed.",
+    "{position}：该记录之前的记录被删除。",
+)
+AUDIT_SEAL_NOT_FOUND: Final = message(
+    "TT7044",
+    "NOT PROVEN: no seal is found, so there is no proof that the end was not cut off, or the whole log replaced. Name "
+    "the seal with --seal, or accept it with --unsealed.",
+    "未证实：没有找到封存标记，无法证明日志末尾未被截去或整个日志未被替换。"
+    "请用 --seal 指定封存标记，或用 --unsealed 接受。",
+)
+AUDIT_SEALED_RECORD_CHANGED: Final = message(
+    "TT7034",
+    "{position}: this is not the record that was sealed.",
+    "{position}：这不是当时封存的记录。",
+)
+AUDIT_SEALED_RECORD_MISSING: Final = message(
+    "TT7035",
+    "{position}: the record that was sealed is gone: the end was cut off, or all was replaced.",
+    "{position}：当时封存的记录已不存在：日志末尾被截去，或整个日志被替换。",
+)
+REPORT_AUDIT_FAULT_COUNT: Final = message(
+    "TT7043",
+    "NOT OK: {count} faults.",
+    "不正常：发现 {count} 处问题。",
+)
+REPORT_AUDIT_INTACT: Final = message(
+    "TT7045",
+    "OK: no record was changed or removed.",
+    "正常：没有任何更改或删除。",
+)
+REPORT_AUDIT_INTACT_SEAL_BESIDE: Final = message(
+    "TT7046",
+    "OK: no record was changed or removed. The seal lies beside the log: it does not show a log that was replaced "
+    "together with its seal.",
+    "正常：没有任何更改或删除。封存标记与日志放在一起：若两者被一同替换，则无法发现。",
+)
+REPORT_AUDIT_INTACT_WITHOUT_SEAL: Final = message(
+    "TT7047",
+    "OK: no record was changed or removed between the others. Without a seal, an end that was cut off is not seen.",
+    "正常：中间的记录没有任何更改或删除。没有封存标记，无法发现末尾被截去。",
+)
+REPORT_AUDIT_LOG_SEALED: Final = message(
+    "TT7041",
+    "{records} records up to {position} {hash}; {seals} seals in {place}",
+    "共 {records} 条记录，至 {position} {hash}；{place} 中有 {seals} 个封存标记",
+)
+REPORT_AUDIT_LOG_UNSEALED: Final = message(
+    "TT7042",
+    "{records} records up to {position} {hash}; no seals",
+    "共 {records} 条记录，至 {position} {hash}；没有封存标记",
+)
+SEAL_FILE_OF_OTHER_LOG: Final = message(
+    "TT7090",
+    "{seal} holds no seals of {log}: name the log as its server does, on the machine where that runs.",
+    "{seal} 中没有 {log} 的封存记录：请在服务器所在的机器上，按服务器的写法指定日志。",
+)

@@ -29,7 +29,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 from zlib import crc32
 
-__all__ = ["LARGEST_BATCH", "LOWEST", "ORIGIN", "Batch", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog"]
+__all__ = ["LARGEST_BATCH", "LOWEST", "ORIGIN", "Batch", "DraftRecord", "Entry", "Log", "Mark", "MemoryLog", "exported"]
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -240,6 +240,20 @@ def fits(item: Entry | Batch) -> bool:
         return is_counted and item.hash == _batch_hash(item, item.text.encode())
     (again,) = linked((item.text,), item.writer, Mark(item.position - 1, item.previous))
     return item.hash == again.hash
+
+
+def exported(entry: Entry) -> str:
+    """Return an entry as a line of JSON: the fields that are hashed, and the hash. The hash of a batch needs all its
+    lines."""
+    rest = f'"position":{entry.position},"previous":"{entry.previous}","record":{entry.text}'
+    return f'{{{_batch_member(entry)}"hash":"{entry.hash}",{rest},"writer":{json.dumps(entry.writer)}}}'
+
+
+def _batch_member(entry: Entry) -> str:
+    if (batch := entry.batch) is None:
+        return ""
+    facts = {"began": batch.began, "ended": batch.ended, "first": batch.first, "last": batch.position}
+    return f'"batch":{json.dumps(facts, separators=(",", ":"))},'
 
 
 def writer_id() -> str:

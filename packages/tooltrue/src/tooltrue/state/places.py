@@ -10,7 +10,16 @@ from tooltrue._internal.platform.file_names import stays_itself
 from tooltrue._internal.platform.file_urls import path_from_url, path_in_url
 from tooltrue._internal.platform.folders import state_folder_of
 
-__all__ = ["audit_file", "audit_files", "beside", "sqlite_url", "state_folder", "tasks_file", "without_password"]
+__all__ = [
+    "audit_file",
+    "audit_files",
+    "beside",
+    "signing_key_file",
+    "sqlite_url",
+    "state_folder",
+    "tasks_file",
+    "without_password",
+]
 
 
 def state_folder() -> Path:
@@ -26,6 +35,11 @@ def audit_file(server: str) -> Path:
 def audit_files() -> list[Path]:
     """The audit logs that this user's servers have at their default places, by name."""
     return sorted((state_folder() / "audit").glob("*.db"))
+
+
+def signing_key_file() -> Path:
+    """The key of this user that signs when an audit log is pruned."""
+    return state_folder() / "audit" / "key"
 
 
 def tasks_file(server: str) -> Path:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log
 from tooltrue.state.log_index import Candidates, LogIndex
 
-__all__ = ["Stats", "entries", "matching", "outside", "record_of", "search", "unfinished"]
+__all__ = ["Backwards", "Stats", "entries", "matching", "outside", "record_of", "search", "search_back", "unfinished"]
 
 PAGE = 500
 
@@ -61,6 +61,48 @@ async def search(
     async for entry in _read(log, candidates):
         if matches(record_of(entry)):
             yield entry
+
+
+class Backwards(NamedTuple):
+    """Entries, the newest first, and the position ``before`` which the search goes on; ``None`` at the first entry."""
+
+    entries: Sequence[Entry]
+    before: int | None
+
+
+async def search_back(
+    log: Log,
+    globs: Mapping[str, str],
+    since: str = "",
+    until: str = "",
+    index: LogIndex | None = None,
+    *,
+    before: int | None = None,
+    most: int = 50,
+    effort: int = 20_000,
+) -> Backwards:
+    """Return the newest ``most`` entries of the chain whose records are :func:`matching`, of those before the position
+    ``before``. About ``effort`` entries are read, so that a search for a rare record takes several steps."""
+    matches, head = matching(globs, since, until), (await log.head()).position
+    first = next((entry.position for entry in await log.read(0, 1)), head + 1)
+    top = head if before is None else min(before - 1, head)
+    candidates = None if index is None else await index.matching(globs, since, until)
+    ranges = [(0, head)] if candidates is None else [*candidates.ranges, (candidates.after, head)]
+    results: list[Entry] = []
+    for after, last in reversed(ranges):
+        low, high = max(after, first - 1), min(last, top)
+        while high > low:
+            start = max(low, high - PAGE)
+            for entry in reversed(await log.read(start, high - start)):
+                if start < entry.position <= high and matches(record_of(entry)):
+                    results.append(entry)
+                    if len(results) == most:
+                        return Backwards(results, entry.position)
+            effort -= high - start
+            high = start
+            if effort <= 0:
+                return Backwards(results, high + 1 if high >= first else None)
+    return Backwards(results, None)
 
 
 async def unfinished(log: Log, index: LogIndex | None = None) -> list[Entry]:

@@ -1,0 +1,163 @@
+"""*Calls*: the records of an audit log, the newest first, with filters, and one of them in detail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.jsonrpc.messages import is_object
+from tooltrue.policy.audit.log_queries import record_of, search_back
+from tooltrue.state.log import Entry
+from tooltrue_console.desk import Desk
+from tooltrue_console.visits import Answer, Endpoint, Events, Html, Visit
+from tooltrue_console.wording import CONSOLE_RECORD_UNKNOWN
+
+__all__ = ["ENDPOINTS", "FILTERS", "found", "row"]
+
+FILTERS: Final[Mapping[str, str]] = {
+    "who": "caller",
+    "subject": "tool",
+    "instance": "server",
+    "outcome": "outcome",
+    "rule": "rule",
+    "code": "code",
+    "kind": "kind",
+}
+"""The members of a record that a search filters by, and their phrases."""
+OUTCOMES: Final = ("ok", "error", "refused", "asked", "cancelled", "abandoned")
+_PAGE: Final = 50
+
+
+async def show_calls(desk: Desk, visit: Visit) -> Answer:
+    return Html("calls.html", await found(desk, visit, "/calls", {"kind": "call"}), title="calls")
+
+
+async def show_rows(desk: Desk, visit: Visit) -> Answer:
+    """The table alone, for a page that is open already."""
+    return Html("_records.html", await found(desk, visit, "/calls", {"kind": "call"}))
+
+
+async def found(desk: Desk, visit: Visit, path: str, defaults: Mapping[str, str]) -> Mapping[str, Any]:
+    """The values of a page of records: those of ``visit.query``, which names the log, the filters, and the position
+    before which the page begins."""
+    query = {name: value for name, value in visit.query.items() if value}
+    name = query.get("log") or await desk.logs.newest()
+    common: dict[str, Any] = {
+        "names": desk.logs.names(),
+        "log": name,
+        "query": query,
+        "path": path,
+        "outcomes": OUTCOMES,
+    }
+    if name is None:
+        return {**common, "rows": [], "share": None, "older": None, "newer": False, "refresh": "", "events": ""}
+    globs = {member: query.get(member, defaults.get(member, "")) for member in FILTERS}
+    before = query.get("before", "")
+    async with desk.logs.open(name) as opened:
+        page = await search_back(
+            opened.log,
+            {member: glob for member, glob in globs.items() if glob},
+            query.get("since", ""),
+            query.get("until", ""),
+            opened.index,
+            before=int(before) if before.isdecimal() and len(before) < 19 else None,
+            most=_PAGE,
+        )
+    asked = {**query, "log": name}
+    return {
+        **common,
+        "rows": [row(entry) for entry in page.entries],
+        "share": opened.share,
+        "older": None if page.before is None else urlencode({**asked, "before": str(page.before)}),
+        "newer": bool(before),
+        "refresh": "" if before else urlencode(asked),
+        "events": "" if before else urlencode({"log": name}),
+        "newest": urlencode({key: value for key, value in asked.items() if key != "before"}),
+    }
+
+
+def row(entry: Entry) -> Mapping[str, Any]:
+    """A record as a row of the table."""
+    record = record_of(entry)
+    count = record.get("count")
+    return {
+        "position": entry.position,
+        "at": str(record.get("at", ""))[:19].replace("T", " "),
+        "kind": str(record.get("kind", "")),
+        "subject": str(record.get("subject", "")) if count is None else f"{count} ×",
+        "who": str(record.get("who", "")),
+        "server": str(record.get("server") or record.get("instance", "")),
+        "outcome": str(record.get("outcome", "")),
+        "code": str(record.get("code", "")),
+        "rule": str(record.get("rule", "")),
+        "ms": record.get("ms"),
+        "arguments": json.dumps(record["arguments"], ensure_ascii=False)[:160] if record.get("arguments") else "",
+    }
+
+
+_SHOWN: Final = (
+    *(
+        "at",
+        "kind",
+        "subject",
+        "called",
+        "who",
+        "scopes",
+        "server",
+        "instance",
+        "effect",
+        "outcome",
+        "decision",
+        "rule",
+    ),
+    *("code", "ms", "bytes_in", "bytes_out", "rounds", "paused", "trace", "id", "masked", "wrong", "notes"),
+)
+
+
+async def show_one(desk: Desk, visit: Visit) -> Answer:
+    """One record, with everything that it holds."""
+    name, position = visit.parts["log"], int(visit.parts["position"])
+    async with desk.logs.open(name) as opened:
+        entry = next(iter(await opened.log.read(position - 1, 1)), None)
+    if entry is None or entry.position != position:
+        raise ConfigurationError.of(CONSOLE_RECORD_UNKNOWN, name=name[:80], position=position)
+    record = record_of(entry)
+    facts = {member: _text(record[member]) for member in _SHOWN if member in record}
+    others = {member: _text(value) for member, value in record.items() if member not in {*_SHOWN, "arguments"}}
+    arguments = record.get("arguments")
+    values: dict[str, Any] = {
+        "log": name,
+        "position": position,
+        "hash": entry.hash,
+        "writer": entry.writer,
+        "facts": {**facts, **others},
+        "arguments": arguments if is_object(arguments) else {},
+        "outcome": str(record.get("outcome", "")),
+    }
+    return Html("call.html", values, title="calls")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+async def follow(desk: Desk, visit: Visit) -> Answer:
+    name = visit.query.get("log", "")
+    desk.logs.url(name)
+    return Events(_changes(desk, name))
+
+
+async def _changes(desk: Desk, name: str) -> AsyncGenerator[tuple[str, str]]:
+    async for position in desk.head_of(name).values():
+        yield ("alive", "") if position is None else ("changed", str(position))
+
+
+ENDPOINTS: Final[Sequence[Endpoint]] = (
+    Endpoint("GET", "/calls", show_calls),
+    Endpoint("GET", "/calls/rows", show_rows),
+    Endpoint("GET", "/calls/events", follow),
+    Endpoint("GET", "/calls/{log}/{position:int}", show_one),
+)

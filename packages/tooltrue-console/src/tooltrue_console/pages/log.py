@@ -1,0 +1,62 @@
+"""*Log*: all records of an audit log, the verification of its chain, and its export."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from tooltrue.policy.audit.log_queries import entries
+from tooltrue.policy.audit.verification import Verification, verified
+from tooltrue.state.log import exported
+from tooltrue.state.places import signing_key_file
+from tooltrue.state.retention import signing_key
+from tooltrue.state.urls import open_log
+from tooltrue_console.desk import Desk
+from tooltrue_console.pages.calls import found
+from tooltrue_console.visits import Answer, Download, Endpoint, Html, Visit
+
+__all__ = ["ENDPOINTS"]
+
+
+async def show(desk: Desk, visit: Visit) -> Answer:
+    return Html("log.html", await found(desk, visit, "/log", {}), title="log")
+
+
+async def show_rows(desk: Desk, visit: Visit) -> Answer:
+    return Html("_records.html", await found(desk, visit, "/log", {}))
+
+
+async def verify(desk: Desk, visit: Visit) -> Answer:
+    """The verdict on the whole chain. It reads all records, on a thread of its own."""
+    place = desk.logs.url(visit.query.get("log", ""))
+    result = await asyncio.to_thread(_verified, place)
+    sentences = [one.say(visit.language) for one in result.sentences]
+    return Html("_verified.html", {"is_sound": result.is_sound, "sentences": sentences})
+
+
+def _verified(place: str) -> Verification:
+    async def run() -> Verification:
+        async with open_log(place) as log:
+            return await verified(log, place, signing_key(signing_key_file(), make=False))
+
+    return asyncio.run(run())
+
+
+async def export(desk: Desk, visit: Visit) -> Answer:
+    place = desk.logs.url(visit.query.get("log", ""))
+    return Download("audit.jsonl", _lines(place))
+
+
+async def _lines(place: str) -> AsyncIterator[str]:
+    async with open_log(place) as log:
+        async for entry in entries(log):
+            yield f"{exported(entry)}\n"
+
+
+ENDPOINTS: Final[Sequence[Endpoint]] = (
+    Endpoint("GET", "/log", show),
+    Endpoint("GET", "/log/rows", show_rows),
+    Endpoint("GET", "/log/verify", verify),
+    Endpoint("GET", "/log/export", export),
+)
