@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Certificates of the system, as every other program here uses them (company proxies).
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance task-faults bench bench-instructions interop interop-node hosts gateway-servers migrating everything \
+.PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance task-faults bench bench-instructions interop interop-node hosts gateway-servers migrating everything browser-tests screenshots .browser \
 	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite clean
 
 help:  ## this list
@@ -136,6 +136,18 @@ sbom: setup  ## what a release contains, with digests and licences, in dist/tool
 licences: setup  ## the licences of all dependencies; one that is not on release/licences.toml fails
 	@UV=$(UV) $(BIN)/python -m release.contents licences
 
+# The program is $CHROMIUM or chromium, as a package of the system: Playwright downloads none.
+BROWSER = .browser/environment/bin/python
+.browser: setup
+	@UV_PROJECT_ENVIRONMENT=.browser/environment $(UV) sync --quiet --locked --group browser
+	@npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix .browser axe-core@4.14.1
+
+browser-tests: .browser  ## the console in Chromium: two browsers, hostile texts, other sites, accessibility; needs chromium and npm
+	$(BROWSER) -m pytest tests/browser/journeys.py $(TESTS)
+
+screenshots: .browser  ## a picture of every page of the console, in docs/console/
+	PYTHONPATH=tests:. $(BROWSER) -m browser.screenshots docs/console
+
 interop: setup  ## the official clients and Inspector against our server
 	UV=$(UV) $(BIN)/python tests/interop/run.py $(INTEROP)
 
@@ -172,4 +184,4 @@ schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a che
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .venvs .tools .bench .interop .schema-suite .site .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
+	rm -rf .venv .venvs .tools .bench .interop .schema-suite .site .browser .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist

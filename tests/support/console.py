@@ -47,7 +47,7 @@ class House:
         self.keys = {name: key for name, (key, _) in made.items()}
         table = {name: Key(made[name][1], frozenset(scopes)) for name, scopes in keys.items()}
         self.desk = Desk(self.settings)
-        self.app = alone(self.desk, SignIn(by_link, [ApiKeys(table)]), AllowedHosts())
+        self.app = alone(self.desk, SignIn(by_link, lambda: [ApiKeys(table)]), AllowedHosts())
 
     def visited(self, scenario: Callable[[House], Awaitable[T]]) -> T:
         """The result of a scenario on an event loop of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tooltrue.errors import ConfigurationError, RpcError
@@ -21,14 +21,15 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """The ways to sign in: ``by_link`` on loopback, and those of ``keys``."""
+    """The ways to sign in: ``by_link`` on loopback, and the keys of the methods that
+    ``keys`` returns, which may be settled later."""
 
     by_link: bool
-    keys: Sequence[Authentication] = ()
+    keys: Callable[[], Sequence[Authentication]]
 
     @property
     def by_key(self) -> bool:
-        return bool(self.keys)
+        return bool(self.keys())
 
     async def person(self, form: Mapping[str, str], address: str, facts: Facts) -> Person:
         """The person who has sent this form. ``ConfigurationError`` for a link that is used, a key that is not
@@ -45,7 +46,7 @@ class SignIn:
 
     async def _holder(self, key: str, address: str) -> Person:
         carrier = Carrier("http", {"x-api-key": key.strip()}, address)
-        for method in self.keys:
+        for method in self.keys():
             try:
                 principal = await method.principal(carrier)
             except RpcError:

@@ -99,8 +99,9 @@ async def _to_base(request: Request) -> Response:
     return RedirectResponse(f"{BASE}/", headers=HEADERS)
 
 
-def below_base(desk: Desk, sign_in: SignIn, access: AllowedHosts) -> Starlette:
-    """The console, for a server that mounts it at :data:`BASE`. ``access`` are the names in Host and Origin."""
+def below_base(desk: Desk, sign_in: SignIn, access: AllowedHosts | None) -> Starlette:
+    """The console, for a server that mounts it at :data:`BASE`. ``access`` are the names in Host and Origin, or
+    ``None`` if the server checks them."""
     web = _Web(desk, sign_in, access)
     endpoints = [one for section in SECTIONS for one in section.endpoints]
     return Starlette(
@@ -132,7 +133,7 @@ def _route(method: str, path: str, handler: _Handler) -> Route:
 
 
 class _Web:
-    def __init__(self, desk: Desk, sign_in: SignIn, access: AllowedHosts) -> None:
+    def __init__(self, desk: Desk, sign_in: SignIn, access: AllowedHosts | None) -> None:
         self._desk = desk
         self._sign_in = sign_in
         self._access = access
@@ -270,7 +271,7 @@ class _Web:
         """Refuse other names of this machine, and a POST that no page of the console has sent."""
         headers = {name: value for name, value in request.headers.items() if name in ("host", "origin")}
         own = f"{request.url.scheme}://{headers.get('host', '')}".lower()
-        is_ours = self._access.refusal(headers) is None
+        is_ours = self._access is None or self._access.refusal(headers) is None
         if request.method == "POST":
             is_ours = is_ours and self._is_own(headers.get("origin", "").lower(), own)
         if not is_ours:

@@ -652,7 +652,7 @@ class Server:
         from tooltrue.server import http_serving  # noqa: PLC0415 - stdio needs no HTTP
 
         settings = http_serving.settings_of_run(transport, host, port, allow_hosts)
-        return lambda: http_serving.serve_http(lambda: self, settings, self.name, lambda _, text: _tell(text))
+        return lambda: http_serving.serve_http(lambda: self, settings, self.name, lambda _, text, address: _tell(text))
 
     def _explain_waiting(self) -> None:
         """Explain on a terminal that the script is waiting for a client; print no text when a host runs it."""

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from functools import partial
 
 import click
 
-from tooltrue._internal.platform.terminal_input import is_terminal
-from tooltrue.cli.language import current_language
-from tooltrue.cli.printing import tell, with_own_output
+from tooltrue.cli.printing import with_own_output
 from tooltrue.cli.usage import Verb, misuse
 from tooltrue.errors import ConfigurationError
 from tooltrue.server.keys import ApiKeys
 from tooltrue.transport import http_runner
 from tooltrue.transport.http_server import AllowedHosts
-from tooltrue.wording import sentence
+from tooltrue_console.cli.links import new_link, show_link
 from tooltrue_console.desk import Desk, DeskSettings
-from tooltrue_console.sessions import Sessions, link_to
 from tooltrue_console.sign_in import SignIn
 from tooltrue_console.web import BASE, alone
-from tooltrue_console.wording import (
-    CONSOLE_LINK_NEEDS_TERMINAL,
-    CONSOLE_WITHOUT_SIGN_IN,
-    NOTE_CONSOLE_LINK,
-    NOTE_CONSOLE_SERVES,
-)
+from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
 
 __all__ = ["command"]
 
@@ -62,19 +52,18 @@ def command(
     """
     desk = Desk(DeskSettings(store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own))
     if link_only is not None:
-        _show_link(desk, link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")
+        new_link(desk, link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")
         return
     address = http_runner.parse_address(http)
-    sign_in = SignIn(address.is_loopback, [] if keys is None else [ApiKeys(keys)])
+    methods = [] if keys is None else [ApiKeys(keys)]
+    sign_in = SignIn(address.is_loopback, lambda: methods)
     if not (sign_in.by_link or sign_in.by_key):
         raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=address.netloc)
     listener = http_runner.bind(address)
     address = http_runner.Address(address.host, listener.getsockname()[1])
     access = AllowedHosts((*http_runner.hosts_of(address), *hosts))
     url = f"http://{address.netloc}{BASE}"
-    _say(NOTE_CONSOLE_SERVES, url=f"{url}/")
-    if sign_in.by_link:
-        _show_link(desk, url, required=False)
+    show_link(desk, url, by_link=sign_in.by_link)
     http_runner.run(partial(alone, desk, sign_in, access), listener, workers=1)
 
 
@@ -83,23 +72,3 @@ def _named_log(text: str) -> tuple[str, str]:
     if not (name and equals and url):
         raise misuse("--log takes NAME=URL.")
     return name, url
-
-
-def _show_link(desk: Desk, url: str, *, required: bool = True) -> None:
-    """Make a link, and print it to the terminal: never to a file, a pipe or a log."""
-    if not is_terminal(sys.stderr):
-        if required:
-            raise ConfigurationError.of(CONSOLE_LINK_NEEDS_TERMINAL)
-        _say(CONSOLE_LINK_NEEDS_TERMINAL)
-        return
-    token = asyncio.run(_new_token(desk))
-    _say(NOTE_CONSOLE_LINK, link=link_to(url, token))
-
-
-async def _new_token(desk: Desk) -> str:
-    async with desk.facts() as facts:
-        return await Sessions(facts).new_link()
-
-
-def _say(code: str, **facts: str) -> None:
-    tell(sentence(code, current_language(), facts), err=True)

@@ -57,6 +57,7 @@ async def found(desk: Desk, visit: Visit, path: str, defaults: Mapping[str, str]
     globs = {member: query.get(member, defaults.get(member, "")) for member in FILTERS}
     before = query.get("before", "")
     async with desk.logs.open(name) as opened:
+        position = (await opened.log.head()).position
         page = await search_back(
             opened.log,
             {member: glob for member, glob in globs.items() if glob},
@@ -70,6 +71,7 @@ async def found(desk: Desk, visit: Visit, path: str, defaults: Mapping[str, str]
     return {
         **common,
         "rows": [row(entry) for entry in page.entries],
+        "position": position,
         "share": opened.share,
         "older": None if page.before is None else urlencode({**asked, "before": str(page.before)}),
         "newer": bool(before),

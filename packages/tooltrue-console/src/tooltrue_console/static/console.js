@@ -15,11 +15,11 @@
   // A part of the page that is asked for again when the state has changed, unless the keyboard is in it.
   for (const live of document.querySelectorAll("[data-live]")) {
     const { events, refresh, target } = live.dataset;
-    let first = true;
-    new EventSource(events).addEventListener("changed", () => {
-      const place = document.querySelector(target);
-      if (!first && !place.contains(document.activeElement)) htmx.ajax("GET", refresh, { target, swap: "outerHTML" });
-      first = false;
+    let shown = live.dataset.position;
+    new EventSource(events).addEventListener("changed", (event) => {
+      if (event.data === shown || document.querySelector(target).contains(document.activeElement)) return;
+      shown = event.data;
+      htmx.ajax("GET", refresh, { target, swap: "outerHTML" });
     });
   }
 

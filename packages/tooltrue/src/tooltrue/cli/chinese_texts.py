@@ -396,6 +396,7 @@ SHARED: Final[Mapping[str, str]] = {
     "--connections": "HTTP：每个工作进程同时打开的连接数。默认：2000。",
     "--connections-per-address": "HTTP：每个地址的连接数。默认：总数的一半。",
     "--metrics": "HTTP：在 /metrics 提供 Prometheus 指标。",
+    "--console": "HTTP：在 /console 提供 tooltrue-console 的控制台。",
     "--drain": "HTTP：从 SIGTERM 到停止的秒数。",
     "--log-format": "json：每次操作记录一行。",
     "--keys": "HTTP：接受持有此文件中密钥的调用方；参见 'tooltrue keys'。",

@@ -49,6 +49,7 @@ _AFTER: Final = (
         help="HTTP: open connections per address. Default: half.",
     ),
     click.option("--metrics", is_flag=True, help="HTTP: serve Prometheus metrics at /metrics."),
+    click.option("--console", is_flag=True, help="HTTP: put the console of tooltrue-console at /console."),
     click.option(
         "--drain", type=click.FloatRange(0, 3600), default=0.0, help="HTTP: seconds between SIGTERM and the end."
     ),
@@ -78,7 +79,7 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
     """The settings for HTTP; ``None`` for stdio. ``ConfigurationError`` for options that require another."""
     settings = callers.callers_of(values)
     if values["http"] is None:
-        needing = ("hosts", "state", "sealing_key_file", "sse", "metrics", "drain")
+        needing = ("hosts", "state", "sealing_key_file", "sse", "metrics", "console", "drain")
         more = ("connections", "connections_per_address")
         if values["workers"] > 1 or settings.table or any(values[name] for name in (*needing, *more)):
             raise ConfigurationError.of(OPTIONS_REQUIRE_HTTP)
@@ -95,6 +96,7 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
         values["sealing_key_file"],
         sse=values["sse"],
         metrics=values["metrics"],
+        console=values["console"],
         drain=values["drain"],
         connections=values["connections"],
         connections_per_address=values["connections_per_address"],

@@ -40,8 +40,8 @@ STATE_VARIABLE = "TOOLTRUE_STATE"
 class HttpSettings(Value, frozen=True):
     """The settings of a server over HTTP. ``address`` is ``HOST:PORT``; ``callers`` override the authentication of the
     operator's file; ``hosts`` are further names for Host and Origin; ``state`` is the URL of the shared store, by
-    default a private one; ``begin_log`` is called in each worker, and ``companion`` runs beside several. The others are
-    options of ``tooltrue serve``.
+    default a private one; ``console`` asks for the console beside the endpoint; ``begin_log`` is called in each worker,
+    and ``companion`` runs beside several. The others are options of ``tooltrue serve``.
     """
 
     address: str
@@ -52,6 +52,7 @@ class HttpSettings(Value, frozen=True):
     sealing_key_file: str | None = None
     sse: bool = False
     metrics: bool = False
+    console: bool = False
     drain: float = 0.0
     connections: int | None = None
     connections_per_address: int | None = None
@@ -78,10 +79,14 @@ def settings_of_run(transport: str, host: str | None, port: int | None, hosts: S
 
 
 def serve_http(
-    load: Callable[[], ServerT], settings: HttpSettings, target: str, announce: Callable[[ServerT, str], None]
+    load: Callable[[], ServerT],
+    settings: HttpSettings,
+    target: str,
+    announce: Callable[[ServerT, str, http_runner.Address], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM. ``load`` makes the server, here and in each worker; ``announce`` gets it
-    and a line once the address is bound. ``ConfigurationError`` or ``StateError`` are raised before the server listens.
+    """Serve until SIGINT or SIGTERM. ``load`` makes the server, here and in each worker; ``announce`` gets it and a
+    line once the address is bound, and that address. ``ConfigurationError`` or ``StateError`` are raised before the
+    server listens.
     """
     workers, state = settings.workers, settings.state
     if settings.sse and workers > 1:
@@ -114,7 +119,7 @@ def serve_http(
         )
         count = "1 worker" if workers == 1 else f"{workers} workers"
         places = " and ".join(f"http://{address.netloc}{path}" for path in server.endpoint_paths)
-        announce(server, f"tooltrue serves {target} at {places} ({count})")
+        announce(server, f"tooltrue serves {target} at {places} ({count})", address)
         limit = ConnectionLimit(settings.connections, settings.connections_per_address, callers.proxies)
         http_runner.run(partial(begin, job), listener, workers=workers, connections=limit, companion=settings.companion)
 

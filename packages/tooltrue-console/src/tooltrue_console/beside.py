@@ -1,0 +1,57 @@
+"""The console beside the endpoint of a server: for ``tooltrue serve --console`` and ``tooltrue gateway --console``.
+
+It watches the tickets and the log of that server and those of the other servers of this user, and people sign in by the
+keys of that server, or on this machine by a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from tooltrue.app import Server
+from tooltrue.errors import ConfigurationError
+from tooltrue.server.identity import Authentication, methods_of
+from tooltrue.server.keys import ApiKeys
+from tooltrue_console.cli.links import show_link
+from tooltrue_console.desk import Desk, DeskSettings
+from tooltrue_console.sign_in import SignIn
+from tooltrue_console.web import BASE, below_base
+from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
+
+__all__ = ["CONSOLE", "Beside"]
+
+
+class Beside:
+    """What the command asks for; it has no state of its own."""
+
+    def mount(self, server: Server, *, is_loopback: bool) -> None:
+        """Add the console to a server. The server checks Host and Origin."""
+        sign_in = SignIn(is_loopback, partial(_keys, server))
+        server.route(BASE, below_base(_desk(server), sign_in, None), public=True)
+
+    def announce(self, server: Server, url: str, *, is_loopback: bool) -> None:
+        if not is_loopback and not _keys(server):
+            raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=url)
+        show_link(_desk(server), f"{url}{BASE}", by_link=is_loopback)
+
+
+def _desk(server: Server) -> Desk:
+    settings = server.settings
+    return Desk(DeskSettings(approvals=settings.confirm.store or "", logs=_log_of(server)))
+
+
+def _log_of(server: Server) -> Mapping[str, str]:
+    audit = server.settings.audit
+    return {server.name: audit.to} if audit.is_kept and isinstance(audit.to, str) else {}
+
+
+def _keys(server: Server) -> Sequence[Authentication]:
+    """The keys of the server, once its authentication is settled."""
+    authenticator = server.authenticator()
+    methods = () if authenticator is None else methods_of(authenticator)
+    return [method for method in methods if isinstance(method, ApiKeys)]
+
+
+CONSOLE: Final = Beside()

@@ -1,0 +1,302 @@
+"""The console in Chromium: decisions from two browsers, hostile texts, and requests that no page of it sends.
+
+``make browser-tests`` runs this file in an environment with Playwright; the program is $CHROMIUM or ``chromium``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from browser.payloads import PAYLOADS
+from support.serving import command
+from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals, Ticket
+from tooltrue.state.log import timestamp
+from tooltrue.state.places import sqlite_url
+from tooltrue.state.urls import open_facts, open_log
+from tooltrue_console.sessions import Sessions
+
+T = TypeVar("T")
+
+AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
+PAGES = ("/approvals", "/calls", "/log", "/nowhere")
+THEMES = ("light", "dark")
+
+
+class Console:
+    """A console of its own: a process over stores in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = sqlite_url(folder / "approvals.db")
+        self.log = sqlite_url(folder / "attic.db")
+        self.base = ""
+
+    @contextmanager
+    def running(self) -> Iterator[Console]:
+        self.run(self.write_log)
+        words = ["--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
+        words += ["--acts", sqlite_url(self.folder / "acts.db")]
+        env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
+        with subprocess.Popen(command("console", *words), stderr=subprocess.PIPE, text=True, env=env) as process:
+            try:
+                assert process.stderr is not None
+                match = re.search(r"http://\S+/console", process.stderr.readline())
+                assert match is not None
+                self.base = match[0]
+                yield self
+            finally:
+                process.terminate()
+
+    def run(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine. Playwright's own loop runs on this thread, so that another one is needed."""
+        results: list[T] = []
+        thread = threading.Thread(target=lambda: results.append(asyncio.run(act())))
+        thread.start()
+        thread.join()
+        return results[0]
+
+    async def write_log(self) -> None:
+        async with open_log(self.log) as log:
+            for number, text in enumerate(PAYLOADS):
+                record = {"at": timestamp(1_700_000_000 + number), "kind": "call", "subject": text, "who": text}
+                log.note({**record, "rule": text, "instance": text, "outcome": text, "arguments": {text: text}})
+            await log.head()
+
+    def ticket(self, tool: str = "burn", **more: Any) -> Ticket:
+        members = {"server": "attic", "principal": "ann", "effect": "destructive", "pin": tool, "arguments": {"box": 1}}
+
+        async def opened() -> Ticket:
+            async with open_facts(self.store) as facts:
+                return await Approvals(facts).open(ApprovalRequest(**{**members, "tool": tool, **more}))
+
+        return self.run(opened)
+
+    def link(self) -> str:
+        async def token() -> str:
+            async with open_facts(self.store) as facts:
+                return await Sessions(facts).new_link()
+
+        return f"{self.base}/sign-in#{self.run(token)}"
+
+
+def chromium() -> str:
+    """The path of the browser."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert program, "Chromium is needed: apt-get install chromium"
+    return program
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    # A container has no user namespaces for Chromium's sandbox; the pages are ours.
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[Console]:
+    with Console(tmp_path).running() as running:
+        yield running
+
+
+def signed_in(browser: Browser, console: Console, **options: Any) -> Page:
+    """A page of a browser of its own, behind the link. A script that runs by mistake fails the test."""
+    context: BrowserContext = browser.new_context(**options)
+    page = context.new_page()
+    page.on("dialog", lambda dialog: pytest.fail(f"a script has run: {dialog.message}"))
+    page.goto(console.link())
+    page.wait_for_url("**/console/approvals")
+    return page
+
+
+def test_a_link_works_once_and_leaves_the_address_bar(browser: Browser, console: Console):
+    link = console.link()
+    first, second = browser.new_context().new_page(), browser.new_context().new_page()
+    first.goto(link)
+    first.wait_for_url("**/console/approvals")
+    second.goto(link)
+    expect(second.locator("#problem")).to_contain_text("TT9403")
+    assert "#" not in second.url
+
+
+def test_a_new_ticket_appears_and_one_of_two_people_decides(browser: Browser, console: Console):
+    ann, bob = signed_in(browser, console), signed_in(browser, console)
+    expect(ann.locator("#nothing")).to_be_visible()
+    ticket = console.ticket()
+    card = f"#ticket-{ticket.id}"
+    expect(ann.locator(card)).to_contain_text("burn")
+    expect(ann).to_have_title(re.compile(r"^\(1\)"))
+    expect(bob.locator(card)).to_be_visible()
+    ann.locator(card).get_by_role("button", name="Approve once").click()
+    expect(ann.locator(card)).to_contain_text("approve once")
+    expect(bob.locator(card)).to_have_attribute("data-gone", "")  # told without a reload
+    expect(bob.locator("#count")).to_have_text("0")
+
+
+def test_a_decision_that_comes_too_late_is_told(browser: Browser, console: Console):
+    ticket = console.ticket()
+    late = signed_in(browser, console)
+    late.goto(f"{console.base}/approvals/{ticket.id}")  # a page that is not live
+
+    async def deny() -> None:
+        async with open_facts(console.store) as facts:
+            await Approvals(facts).deny(ticket)
+
+    console.run(deny)
+    late.get_by_role("button", name="Approve once").click()
+    expect(late.locator("#problem")).to_contain_text("TT4406")
+
+
+def test_a_reason_is_typed_by_the_keyboard_alone(browser: Browser, console: Console):
+    ticket = console.ticket()
+    page = signed_in(browser, console)
+    page.get_by_label("Reason, which the model reads").focus()
+    page.keyboard.type("letters")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"#ticket-{ticket.id}")).to_contain_text("deny")
+
+
+def test_no_hostile_text_runs_and_each_is_seen(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(_told(message)))
+    for part in range(0, len(PAYLOADS), 10):
+        for number, text in enumerate(PAYLOADS[part : part + 10]):
+            fields = {"server": text, "principal": f"{text}{part + number}", "reason": text, "preview": text}
+            console.ticket(f"{text}{part + number}", **fields, instance=text, stake=f"{text}.", arguments={text: text})
+        page.goto(f"{console.base}/approvals")
+        cards = page.locator("article[data-ticket]")
+        expect(cards).to_have_count(part + 10)
+    _nothing_ran(page)
+    for path in ("/calls?log=attic", "/log?log=attic"):
+        page.goto(f"{console.base}{path}")
+        expect(page.locator("tbody tr")).to_have_count(50)
+        _nothing_ran(page)
+    for number in range(1, len(PAYLOADS) + 1):
+        page.goto(f"{console.base}/calls/attic/{number}")
+        _nothing_ran(page)
+        assert _visible(PAYLOADS[number - 1]) in page.locator("pre").inner_text()
+    for text in PAYLOADS:
+        page.goto(f"{console.base}/calls?{_query(dict.fromkeys(('who', 'subject', 'rule', 'since'), text))}")
+        _nothing_ran(page)
+        page.goto(f"{console.base}/calls?{_query({'log': text})}")
+        _nothing_ran(page)
+    assert [message for message in messages if "Content Security Policy" in message] == []
+
+
+def _told(message: ConsoleMessage) -> str:
+    return message.text
+
+
+def _nothing_ran(page: Page) -> None:
+    assert page.evaluate("window.hit === undefined")
+    assert page.locator("main script, main iframe, main img, main object, main [onerror], main [onclick]").count() == 0
+
+
+def _visible(text: str) -> str:
+    """The beginning of a payload that is visible ASCII, as the page has it in JSON."""
+    return re.split(r"[^\x21-\x7e]", text)[0].replace("\\", "\\\\").replace('"', '\\"')[:20].rstrip("\\")
+
+
+def _query(values: dict[str, str]) -> str:
+    from urllib.parse import urlencode  # noqa: PLC0415 - of this function alone
+
+    return urlencode(values, errors="replace")
+
+
+@contextmanager
+def another_site(body: str) -> Iterator[str]:
+    """A page of another origin on this machine."""
+
+    class Site(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://localhost:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+def test_another_site_can_neither_send_a_form_nor_frame_a_page(browser: Browser, console: Console):
+    ticket = console.ticket()
+    page = signed_in(browser, console)
+    action = f"{console.base}/approvals/{ticket.id}/allow"
+    form = f'<form method="post" action="{action}"><input name="scope" value="once"><button>win</button></form>'
+    with another_site(f'{form}<iframe id="frame" src="{console.base}/approvals"></iframe>') as site:
+        attacked = page.context.new_page()
+        attacked.goto(site)
+        frame = attacked.frames[1]
+        assert "Approvals" not in frame.content()
+        with attacked.expect_response(action) as answer:
+            attacked.get_by_role("button", name="win").click()
+        assert answer.value.status == 403
+    page.reload()
+    expect(page.locator(f"#ticket-{ticket.id}")).to_contain_text("Approve once")
+
+
+def test_a_form_without_its_token_is_refused(browser: Browser, console: Console):
+    ticket = console.ticket()
+    page = signed_in(browser, console)
+    page.locator("input[name=form_token]").evaluate_all("fields => fields.forEach(field => field.remove())")
+    page.locator(f"#ticket-{ticket.id}").get_by_role("button", name="Approve once").click()
+    expect(page.locator("#problem")).to_contain_text("TT9405")
+
+
+def test_a_search_goes_from_page_to_page_and_new_records_appear(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/calls?log=attic&subject=quiet_tool")
+
+    async def write() -> None:
+        async with open_log(console.log) as log:
+            await log.append({"at": timestamp(1_800_000_000), "kind": "call", "subject": "quiet_tool", "outcome": "ok"})
+
+    console.run(write)
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_the_accessibility_engine_finds_nothing_serious(browser: Browser, console: Console, theme: str, language: str):
+    console.ticket(preview="burns 3 boxes", reason="a rule")
+    for width in (1100, 360):
+        page = signed_in(
+            browser,
+            console,
+            color_scheme=theme,
+            locale=language,
+            viewport={"width": width, "height": 800},
+            bypass_csp=True,
+        )
+        for path in (*PAGES, "/calls/attic/1"):
+            page.goto(f"{console.base}{path}")
+            page.add_script_tag(path=AXE)
+            result = page.evaluate("axe.run()")
+            serious = [
+                (one["id"], [node["html"] for node in one["nodes"]][:3])
+                for one in result["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+            assert (path, serious) == (path, [])
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)

@@ -1,0 +1,70 @@
+"""A picture of every page of the console, with state that looks like that of a server in use: ``make screenshots``."""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from browser.journeys import Console, chromium
+from tooltrue.state.log import timestamp
+from tooltrue.state.urls import open_log
+
+PAGES = {"approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40", "log": "/log?log=attic"}
+
+
+class Furnished(Console):
+    """A console over an example."""
+
+    async def write_log(self) -> None:
+        chance = random.Random(1)
+        async with open_log(self.log) as log:
+            for number in range(40):
+                tool, effect = chance.choice(
+                    (("find_boxes", "read"), ("label_box", "write"), ("burn_box", "destructive"))
+                )
+                is_refused = effect == "destructive" and number % 2 == 0
+                outcome = (
+                    {"outcome": "refused", "code": "TT2404", "rule": "ask-before-burning"}
+                    if is_refused
+                    else {"outcome": "ok"}
+                )
+                record = {
+                    "at": timestamp(1_790_000_000 + 37 * number),
+                    "kind": "call",
+                    "subject": tool,
+                    "effect": effect,
+                }
+                more = {
+                    "who": chance.choice(("key:agent", "local")),
+                    "instance": "attic",
+                    "ms": chance.randrange(2, 90) / 2,
+                }
+                log.note({**record, **more, **outcome, "arguments": {"box": f"letters of {1900 + number}"}})
+            await log.head()
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary, Furnished(Path(temporary)).running() as console:
+        preview = "Would burn 3 boxes:\n- letters of 1931\n- photographs\n- a hat"
+        arguments = {"box": "letters of 1931", "also": ["photographs", "a hat"]}
+        console.ticket(
+            "burn_box", principal="key:agent", reason="Rule ask-before-burning", preview=preview, arguments=arguments
+        )
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            page = browser.new_context(viewport={"width": 1100, "height": 700}, locale="en").new_page()
+            page.goto(console.link())
+            page.wait_for_url("**/console/approvals")
+            for name, path in PAGES.items():
+                page.goto(f"{console.base}{path}")
+                page.screenshot(path=folder / f"{name}.png", full_page=name != "calls")
+            browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
