@@ -38,7 +38,7 @@ def navigation() -> dict[str, dict[str, str]]:
 
 def stage(target: Path) -> None:
     """Write the pages to `target`, and the files beyond `docs/` that they link to, as pages."""
-    waiting = [path for path in sorted(DOCS.rglob("*")) if path.suffix in (".md", ".svg")]
+    waiting = [path for path in sorted(DOCS.rglob("*")) if path.suffix in (".md", ".png", ".svg")]
     staged: set[Path] = set()
     while waiting:
         path = waiting.pop()
@@ -51,7 +51,7 @@ def stage(target: Path) -> None:
             text, linked = _with_links(path)
             waiting += linked
             place.write_text(text, "utf-8")
-        elif path.suffix == ".svg":
+        elif path.suffix in (".png", ".svg"):
             shutil.copyfile(path, place)
         else:
             name = path.relative_to(ROOT).as_posix()

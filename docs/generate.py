@@ -153,6 +153,7 @@ GROUPS = {
         "TT97…, TT9800 and TT9829 are rules: [rules](rules/README.md). The rest "
         "from TT9850 on are symptoms in a log, their likely causes, and the limits of the log.",
     ),
+    "94": ("The console", "For the people who use the console, and for the operator who starts it."),
     "95": (
         "Models",
         "Up to TT9503 for the author who gives a model its tools; TT9510 to TT9519 for the model, in the place of a "
@@ -301,7 +302,7 @@ def _file(layer: str) -> str:
 VERBS = re.compile(r"(<!-- verbs: (\w+) -->\n).*?(<!-- end of verbs -->)", re.DOTALL)
 TASKS = {
     ("write a server", "编写服务器"): ("new", "dev", "test", "check", "lock", "diff"),
-    ("serve it", "启动服务"): ("serve", "keys", "approvals", "grants", "tasks", "audit", "policy"),
+    ("serve it", "启动服务"): ("serve", "keys", "approvals", "console", "grants", "tasks", "audit", "policy"),
     ("use a server", "使用服务器"): ("list", "call", "inspect", "chat", "login", "logout"),
     ("set up clients and hosts", "设置客户端和宿主"): ("connect", "inventory", "trust", "pins", "gateway", "wrap"),
     ("improve tools", "改进工具"): ("find", "eval", "doctor"),

@@ -25,7 +25,7 @@ __all__ = ["DISTRIBUTIONS", "ROOT", "build", "built_elsewhere", "digests", "faul
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = ("tooltrue", "tooltrue-check", "tooltrue-console", "tooltrue-toolbox")
 
-KINDS = {".py", ".typed", ".toml", ".template", ".jsonl", ".html", ".css", ".js", ".LICENSE"}
+KINDS = {".py", ".typed", ".toml", ".template", ".jsonl", ".html", ".css", ".js", ".svg", ".LICENSE"}
 """The kinds of files of a package: code, its mark of types, data, the templates of `tooltrue new`, and pages,
 styles and scripts of the console, with the licence of one."""
 UNWANTED = ("test", "tests", "conftest.py", "__pycache__", ".git", ".venv", "node_modules", ".DS_Store")

@@ -118,6 +118,10 @@ def _component(one: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
     return {**one, "licenses": [{"expression": known[one["name"]]}]} if one["name"] in known else one
 
 
+OWN_LICENCES = {**dict.fromkeys(DISTRIBUTIONS, "Apache-2.0"), "tooltrue-console": "Apache-2.0 AND 0BSD"}
+"""The second is that of htmx, which the console brings along."""
+
+
 def _own(name: str) -> dict[str, Any]:
     return {
         "type": "library",
@@ -125,7 +129,7 @@ def _own(name: str) -> dict[str, Any]:
         "name": name,
         "version": __version__,
         "purl": f"pkg:pypi/{name}@{__version__}",
-        "licenses": [{"expression": "Apache-2.0"}],
+        "licenses": [{"expression": OWN_LICENCES[name]}],
     }
 
 

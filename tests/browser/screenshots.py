@@ -13,7 +13,7 @@ from browser.journeys import Console, chromium
 from tooltrue.state.log import timestamp
 from tooltrue.state.urls import open_log
 
-PAGES = {"approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40", "log": "/log?log=attic"}
+PAGES = {"approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40"}
 
 
 class Furnished(Console):

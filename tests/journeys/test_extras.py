@@ -14,6 +14,7 @@ import pytest
 
 import tooltrue
 import tooltrue_check.version
+import tooltrue_console.version
 import tooltrue_toolbox.version
 from tooltrue.cli.plugins import FAMILIES, names_of
 from tooltrue.extras import command_beside, command_for, install_command
@@ -93,9 +94,10 @@ def test_each_family_is_an_extra_and_so_is_each_that_is_named() -> None:
 
 def test_the_distributions_have_one_version_and_require_each_other_in_it() -> None:
     versions = {tooltrue.__version__, tooltrue_check.version.__version__, tooltrue_toolbox.version.__version__}
+    versions.add(tooltrue_console.version.__version__)
     texts = [path.read_text("utf-8") for path in PACKAGES.glob("*/pyproject.toml")]
     required = {match for text in texts for match in re.findall(r'"tooltrue(?:-\w+)?(?:\[all\])?==([\d.]+)"', text)}
-    assert (len(texts), required) == (3, versions)
+    assert (len(texts), required) == (4, versions)
 
 
 FOLDER: dict[str, Any] = {"url": "file:///src/tool%20wright", "dir_info": {}}

@@ -12,8 +12,12 @@ import pytest
 from packaging.metadata import Metadata
 from readme_renderer import markdown
 from release.archives import DISTRIBUTIONS, build, built_elsewhere, digests, faults
+from release.contents import OWN_LICENCES
 
 pytestmark = pytest.mark.process
+
+
+FOREIGN_LICENCES = {"tooltrue-console": ["src/tooltrue_console/static/htmx.LICENSE"]}
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +67,9 @@ def test_the_metadata_are_valid_and_the_long_description_renders(archives: Path,
     with zipfile.ZipFile(wheel) as opened:
         (name,) = (name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = Metadata.from_email(opened.read(name), validate=True)
-    assert (metadata.name, metadata.license_expression) == (distribution, "Apache-2.0")
-    assert (metadata.license_files, metadata.description_content_type) == (["LICENSE"], "text/markdown")
+    assert (metadata.name, metadata.license_expression) == (distribution, OWN_LICENCES[distribution])
+    files = ["LICENSE", *FOREIGN_LICENCES.get(distribution, [])]
+    assert (metadata.license_files, metadata.description_content_type) == (files, "text/markdown")
     page = markdown.render(metadata.description or "")
     assert page is not None
     assert "<h1" in page

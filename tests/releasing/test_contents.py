@@ -62,5 +62,6 @@ def test_the_bill_is_valid_and_the_same_twice():
     assert {one["name"]: one["licenses"][0]["expression"] for one in made["components"]} == {
         "click": "BSD-3-Clause",
         "tooltrue-check": "Apache-2.0",
+        "tooltrue-console": "Apache-2.0 AND 0BSD",
         "tooltrue-toolbox": "Apache-2.0",
     }

@@ -18,7 +18,7 @@ from tooltrue.state.places import sqlite_url
 from tooltrue.transport.http_server import AllowedHosts
 from tooltrue_console.desk import Desk, DeskSettings
 from tooltrue_console.sessions import APPROVE, READ, Sessions
-from tooltrue_console.sign_in import SignIn
+from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.web import alone
 
 __all__ = ["House", "Visitor", "request"]
@@ -47,7 +47,7 @@ class House:
         self.keys = {name: key for name, (key, _) in made.items()}
         table = {name: Key(made[name][1], frozenset(scopes)) for name, scopes in keys.items()}
         self.desk = Desk(self.settings)
-        self.app = alone(self.desk, SignIn(by_link, lambda: [ApiKeys(table)]), AllowedHosts())
+        self.app = alone(self.desk, WaysToSignIn(by_link, lambda: [ApiKeys(table)]), AllowedHosts())
 
     def visited(self, scenario: Callable[[House], Awaitable[T]]) -> T:
         """The result of a scenario on an event loop of its own."""

@@ -68,7 +68,7 @@ def test_the_newest_calls_come_first_and_all_are_reached_page_by_page(tmp_path: 
     async def scenario(house: House) -> list[int]:
         await records.write()
         seen: list[int] = []
-        path: str | None = "/calls"
+        path: str | None = "/calls?log=attic"
         async with house.visitor("operator") as visitor:
             while path is not None:
                 page = (await visitor.get(path)).text

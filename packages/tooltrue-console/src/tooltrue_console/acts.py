@@ -32,12 +32,19 @@ class Acts:
 
     @asynccontextmanager
     async def recorded(
-        self, act: str, subject: str, person: Person, origin: Mapping[str, str], shown: Mapping[str, Any], **facts: Any
+        self,
+        act: str,
+        subject: str,
+        person: Person,
+        origin: Mapping[str, str],
+        display: Mapping[str, Any],
+        **facts: Any,
     ) -> AsyncGenerator[None]:
-        """Do the act within: ``origin`` is where the person is, ``shown`` what the page had shown to them. Raises
+        """Do the act within: ``origin`` is where the person is, ``display`` is what the page had shown to
+        them. Raises
         ``ConfigurationError`` if it cannot be recorded, before anything is done. An error of the act is its outcome."""
         body = {
-            "arguments": dict(shown),
+            "arguments": dict(display),
             "decision": act,
             "id": secrets.token_hex(8),
             "scopes": sorted(person.scopes),

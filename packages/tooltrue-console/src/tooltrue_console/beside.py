@@ -16,7 +16,7 @@ from tooltrue.server.identity import Authentication, methods_of
 from tooltrue.server.keys import ApiKeys
 from tooltrue_console.cli.links import show_link
 from tooltrue_console.desk import Desk, DeskSettings
-from tooltrue_console.sign_in import SignIn
+from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.web import BASE, below_base
 from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
 
@@ -28,7 +28,7 @@ class Beside:
 
     def mount(self, server: Server, *, is_loopback: bool) -> None:
         """Add the console to a server. The server checks Host and Origin."""
-        sign_in = SignIn(is_loopback, partial(_keys, server))
+        sign_in = WaysToSignIn(is_loopback, partial(_keys, server))
         server.route(BASE, below_base(_desk(server), sign_in, None), public=True)
 
     def announce(self, server: Server, url: str, *, is_loopback: bool) -> None:

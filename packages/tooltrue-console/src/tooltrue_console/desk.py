@@ -16,7 +16,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
 from tooltrue.state.urls import open_facts, open_log
 from tooltrue_console.acts import Acts
-from tooltrue_console.live import Feed
+from tooltrue_console.live import SharedView
 from tooltrue_console.logs import Logs
 
 __all__ = ["Desk", "DeskSettings"]
@@ -40,12 +40,12 @@ class Desk:
     def __init__(self, settings: DeskSettings, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
         self.clock = clock
-        self.pending = Feed(self._pending)
+        self.pending = SharedView(self._pending)
         """The ids of the pending tickets, live."""
         self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
 
         self.logs = Logs(self._log_urls)
-        self._heads: dict[str, Feed[int]] = {}
+        self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:
         """Name → URL of each audit log: those of this user's servers, and those that the operator names."""
@@ -65,7 +65,7 @@ class Desk:
         async with self.approvals() as approvals:
             return [ticket.id for ticket in await approvals.all() if ticket.state == "open"]
 
-    def head_of(self, log: str) -> Feed[int]:
+    def head_of(self, log: str) -> SharedView[int]:
         """The position of the last record of a log, live."""
         if log not in self._heads:
             url = self.logs.url(log)
@@ -74,5 +74,5 @@ class Desk:
                 async with open_log(url) as opened:
                     return (await opened.head()).position
 
-            self._heads[log] = Feed(look)
+            self._heads[log] = SharedView(look)
         return self._heads[log]

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 from tooltrue.errors import StateError
 
-__all__ = ["Feed"]
+__all__ = ["SharedView"]
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ _WHOLE_SECONDS: Final = 300.0
 """A stream ends after this time, and the browser asks again: by then its session may be over."""
 
 
-class Feed(Generic[T]):
+class SharedView(Generic[T]):
     """The newest value of ``look``, for as many viewers as there are. While there are none, nobody looks."""
 
     def __init__(self, look: Callable[[], Awaitable[T]], *, every: float = _EVERY_SECONDS) -> None:

@@ -9,11 +9,11 @@ from typing import Final
 from tooltrue_console.pages import approvals, calls, log
 from tooltrue_console.visits import Endpoint
 
-__all__ = ["SECTIONS", "Section", "section_of"]
+__all__ = ["SECTIONS", "ConsoleSection", "section_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ConsoleSection:
     """A section: ``name`` is its phrase, and the first part of its addresses."""
 
     name: str
@@ -24,10 +24,10 @@ class Section:
         return f"/{self.name}"
 
 
-SECTIONS: Final[Sequence[Section]] = (
-    Section("approvals", approvals.ENDPOINTS),
-    Section("calls", calls.ENDPOINTS),
-    Section("log", log.ENDPOINTS),
+SECTIONS: Final[Sequence[ConsoleSection]] = (
+    ConsoleSection("approvals", approvals.ENDPOINTS),
+    ConsoleSection("calls", calls.ENDPOINTS),
+    ConsoleSection("log", log.ENDPOINTS),
 )
 
 

@@ -14,7 +14,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "console": ("tooltrue console", "tooltrue 控制台"),
     "skip": ("Skip to the content", "跳到内容"),
     "sections": ("Sections", "栏目"),
-    "signed_in": ("{who}, from {how}", "{who}（{how}）"),
     "sign_out": ("Sign out", "退出登录"),
     "other_language": ("中文", "English"),
     "needs_script": (
@@ -23,7 +22,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "error": ("This did not work", "未能完成"),
     "back": ("Back to the start", "返回首页"),
-    "none": ("none", "无"),
     # signing in
     "sign_in": ("Sign in", "登录"),
     "sign_in_link": (
@@ -32,7 +30,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
         "请打开命令在终端中显示的链接。该链接仅可使用一次。`tooltrue console --link` 会显示新的链接。",
     ),
     "opening": ("Opening the console …", "正在打开控制台……"),
-    "use_link": ("Open the console", "打开控制台"),
     "sign_in_key": ("A key with the scope console:read", "具有 console:read 权限范围的密钥"),
     # approvals
     "approvals": ("Approvals", "审批"),

@@ -13,14 +13,14 @@ from tooltrue.transport.carrier import Carrier
 from tooltrue_console.sessions import READ, Person, Sessions
 from tooltrue_console.wording import CONSOLE_KEY_REFUSED, CONSOLE_LINK_INVALID, CONSOLE_TOO_MANY_ATTEMPTS
 
-__all__ = ["SignIn"]
+__all__ = ["WaysToSignIn"]
 
 _ATTEMPTS = 10
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class WaysToSignIn:
     """The ways to sign in: ``by_link`` on loopback, and the keys of the methods that
     ``keys`` returns, which may be settled later."""
 

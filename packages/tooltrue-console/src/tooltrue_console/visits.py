@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 from tooltrue_console.desk import Desk
 from tooltrue_console.sessions import READ, Person
 
-__all__ = ["Answer", "Download", "Endpoint", "Events", "Html", "Redirect", "Visit"]
+__all__ = ["Answer", "Download", "Endpoint", "EventStream", "Html", "OtherPage", "PageVisit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """One request of a person. ``parts`` are the parameters of the path. ``address`` and ``agent`` are the other end of
     the connection and its ``User-Agent``, for the record of an act."""
 
@@ -37,7 +37,7 @@ class Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Redirect:
+class OtherPage:
     """Another address, below that of the console."""
 
     path: str
@@ -52,13 +52,13 @@ class Download:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventStream:
     """Server-sent events: each is a name and a text without line ends."""
 
     events: AsyncIterator[tuple[str, str]]
 
 
-Answer: TypeAlias = Html | Redirect | Download | Events
+Answer: TypeAlias = Html | OtherPage | Download | EventStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +68,5 @@ class Endpoint:
 
     method: Literal["GET", "POST"]
     path: str
-    answer: Callable[[Desk, Visit], Awaitable[Answer]]
+    answer: Callable[[Desk, PageVisit], Awaitable[Answer]]
     scope: str = READ

@@ -30,8 +30,8 @@ from tooltrue_console.desk import Desk
 from tooltrue_console.navigation import SECTIONS, section_of
 from tooltrue_console.rendering import render
 from tooltrue_console.sessions import Person, Sessions, form_token, is_form_token, new_secret
-from tooltrue_console.sign_in import SignIn
-from tooltrue_console.visits import Answer, Download, Endpoint, Events, Html, Redirect, Visit
+from tooltrue_console.sign_in import WaysToSignIn
+from tooltrue_console.visits import Answer, Download, Endpoint, EventStream, Html, OtherPage, PageVisit
 from tooltrue_console.wording import (
     CONSOLE_ADDRESS_UNKNOWN,
     CONSOLE_CRASHED,
@@ -90,7 +90,7 @@ class _Refused(TooltrueError):
         return refused
 
 
-def alone(desk: Desk, sign_in: SignIn, access: AllowedHosts) -> Starlette:
+def alone(desk: Desk, sign_in: WaysToSignIn, access: AllowedHosts) -> Starlette:
     """The console at :data:`BASE` of a server that serves nothing else."""
     return Starlette(routes=[Route("/", _to_base), Mount(BASE, below_base(desk, sign_in, access))])
 
@@ -99,7 +99,7 @@ async def _to_base(request: Request) -> Response:
     return RedirectResponse(f"{BASE}/", headers=HEADERS)
 
 
-def below_base(desk: Desk, sign_in: SignIn, access: AllowedHosts | None) -> Starlette:
+def below_base(desk: Desk, sign_in: WaysToSignIn, access: AllowedHosts | None) -> Starlette:
     """The console, for a server that mounts it at :data:`BASE`. ``access`` are the names in Host and Origin, or
     ``None`` if the server checks them."""
     web = _Web(desk, sign_in, access)
@@ -133,7 +133,7 @@ def _route(method: str, path: str, handler: _Handler) -> Route:
 
 
 class _Web:
-    def __init__(self, desk: Desk, sign_in: SignIn, access: AllowedHosts | None) -> None:
+    def __init__(self, desk: Desk, sign_in: WaysToSignIn, access: AllowedHosts | None) -> None:
         self._desk = desk
         self._sign_in = sign_in
         self._access = access
@@ -152,7 +152,7 @@ class _Web:
             if not person.may(endpoint.scope):
                 raise _Refused.because(403, CONSOLE_SCOPE_REQUIRED, scope=endpoint.scope)
             form = await _form(request, cookie) if request.method == "POST" else dict[str, str]()
-            visit = Visit(
+            visit = PageVisit(
                 person,
                 _language(request),
                 {name: str(value) for name, value in request.path_params.items()},
@@ -173,11 +173,11 @@ class _Web:
 
     def _response(self, request: Request, cookie: str, person: Person, path: str, answer: Answer) -> Response:
         match answer:
-            case Redirect(to):
+            case OtherPage(to):
                 if _is_fragment(request):
                     return Response(headers={**HEADERS, "hx-redirect": f"{_base(request)}{to}"})
                 return _redirect(request, to)
-            case Events(events):
+            case EventStream(events):
                 return StreamingResponse(_event_stream(events), media_type="text/event-stream", headers=HEADERS)
             case Download(name, lines):
                 disposition = {"content-disposition": f'attachment; filename="{name}"'}

@@ -14,7 +14,7 @@ from tooltrue.transport import http_runner
 from tooltrue.transport.http_server import AllowedHosts
 from tooltrue_console.cli.links import new_link, show_link
 from tooltrue_console.desk import Desk, DeskSettings
-from tooltrue_console.sign_in import SignIn
+from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.web import BASE, alone
 from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
 
@@ -56,7 +56,7 @@ def command(
         return
     address = http_runner.parse_address(http)
     methods = [] if keys is None else [ApiKeys(keys)]
-    sign_in = SignIn(address.is_loopback, lambda: methods)
+    sign_in = WaysToSignIn(address.is_loopback, lambda: methods)
     if not (sign_in.by_link or sign_in.by_key):
         raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=address.netloc)
     listener = http_runner.bind(address)

@@ -21,7 +21,7 @@ from tooltrue.policy.wording import TICKET_SETTLED_MEANWHILE, UNKNOWN_TICKET
 from tooltrue_console.desk import Desk
 from tooltrue_console.phrases import phrase
 from tooltrue_console.sessions import APPROVE
-from tooltrue_console.visits import Answer, Endpoint, Events, Html, Visit
+from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
 from tooltrue_console.wording import CONSOLE_FORM_INVALID, CONSOLE_OWN_CALL, CONSOLE_TICKET_CHANGED, CONSOLE_TICKET_GONE
 
 __all__ = ["ENDPOINTS"]
@@ -30,7 +30,7 @@ _RECENT: Final = 20
 _SCOPES: Final[Mapping[str, Scope]] = {"once": "once", "session": "session", "pattern": "pattern"}
 
 
-async def show_all(desk: Desk, visit: Visit) -> Answer:
+async def show_all(desk: Desk, visit: PageVisit) -> Answer:
     async with desk.approvals() as approvals:
         tickets = await approvals.all()
     pending = [ticket for ticket in tickets if ticket.state == "open"]
@@ -42,16 +42,16 @@ async def show_all(desk: Desk, visit: Visit) -> Answer:
     return Html("approvals.html", values, title="approvals")
 
 
-async def show_one(desk: Desk, visit: Visit) -> Answer:
+async def show_one(desk: Desk, visit: PageVisit) -> Answer:
     return await _one(desk, visit, "ticket.html")
 
 
-async def show_card(desk: Desk, visit: Visit) -> Answer:
+async def show_card(desk: Desk, visit: PageVisit) -> Answer:
     """The card alone, for a list that is open already."""
     return await _one(desk, visit, "_ticket.html")
 
 
-async def _one(desk: Desk, visit: Visit, template: str) -> Answer:
+async def _one(desk: Desk, visit: PageVisit, template: str) -> Answer:
     id = visit.parts["ticket"]
     async with desk.approvals() as approvals:
         tickets = await approvals.all()
@@ -69,58 +69,58 @@ async def _one(desk: Desk, visit: Visit, template: str) -> Answer:
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
-async def allow(desk: Desk, visit: Visit) -> Answer:
+async def allow(desk: Desk, visit: PageVisit) -> Answer:
     if (scope := _SCOPES.get(visit.form.get("scope", ""))) is None:
         raise ConfigurationError.of(CONSOLE_FORM_INVALID)
     pattern = read_pattern(visit.form.get("pattern", "")) if scope == "pattern" else None
 
     async def settle(approvals: Approvals, ticket: Ticket) -> None:
-        await approvals.allow(ticket, scope, pattern=pattern, as_shown=True)
+        await approvals.allow(ticket, scope, pattern=pattern, if_open=True)
 
     return await _decide(desk, visit, f"approve {scope}", settle, may_be_own=False, pattern=pattern)
 
 
-async def deny(desk: Desk, visit: Visit) -> Answer:
+async def deny(desk: Desk, visit: PageVisit) -> Answer:
     why = visit.form.get("why", "").strip()
 
     async def settle(approvals: Approvals, ticket: Ticket) -> None:
-        await approvals.deny(ticket, why, as_shown=True)
+        await approvals.deny(ticket, why, if_open=True)
 
     return await _decide(desk, visit, "deny", settle, may_be_own=True, why=why)
 
 
-async def revoke(desk: Desk, visit: Visit) -> Answer:
+async def revoke(desk: Desk, visit: PageVisit) -> Answer:
     async def settle(approvals: Approvals, ticket: Ticket) -> None:
         await approvals.deny(ticket)
 
     return await _decide(desk, visit, "revoke", settle, may_be_own=True)
 
 
-async def _decide(desk: Desk, visit: Visit, act: str, settle: Any, *, may_be_own: bool, **facts: Any) -> Answer:
+async def _decide(desk: Desk, visit: PageVisit, act: str, settle: Any, *, may_be_own: bool, **facts: Any) -> Answer:
     """Do what a person has decided, as they were shown the ticket, and record it."""
     async with desk.approvals() as approvals:
-        ticket = await _as_shown(approvals, visit)
+        ticket = await _bound_ticket(approvals, visit)
         if not may_be_own and ticket.wanted.principal == visit.person.id and not desk.settings.approves_own:
             raise ConfigurationError.of(CONSOLE_OWN_CALL, who=visit.person.id)
         origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
-        known = {name: value for name, value in facts.items() if value}
+        details = {name: value for name, value in facts.items() if value}
         recorded = desk.acts.recorded(
             act,
             ticket.wanted.tool,
             visit.person,
             origin,
-            _shown(ticket),
+            _display(ticket),
             instance=ticket.wanted.whose,
             ticket=ticket.id,
             effect=ticket.wanted.effect,
-            **known,
+            **details,
         )
         async with recorded:
             await settle(approvals, ticket)
     return Html("_decided.html", {"id": ticket.id, "act": act, "tool": ticket.wanted.tool})
 
 
-async def _as_shown(approvals: Approvals, visit: Visit) -> Ticket:
+async def _bound_ticket(approvals: Approvals, visit: PageVisit) -> Ticket:
     """The ticket, if it is the one that the page has shown."""
     try:
         ticket = await approvals.find(visit.parts["ticket"])
@@ -140,16 +140,16 @@ async def _as_shown(approvals: Approvals, visit: Visit) -> Ticket:
 def _digests(ticket: Ticket) -> Mapping[str, str]:
     """The digests that bind a decision to what was shown: the definition of the tool, the arguments, and the rest."""
     call = ticket.wanted
-    return {"pin": call.pin, "arguments": digest(dict(call.arguments)), "shown": digest(_shown(ticket))}
+    return {"pin": call.pin, "arguments": digest(dict(call.arguments)), "shown": digest(_display(ticket))}
 
 
-def _shown(ticket: Ticket) -> dict[str, Any]:
+def _display(ticket: Ticket) -> dict[str, Any]:
     """The ticket as plain JSON, as it was shown: for its digest, and for the record of the decision."""
-    shown: dict[str, Any] = decode(encode(ticket.wanted))
-    return {**shown, "state": ticket.state}
+    members: dict[str, Any] = decode(encode(ticket.wanted))
+    return {**members, "state": ticket.state}
 
 
-def _card(ticket: Ticket, visit: Visit, tickets: Iterable[Ticket]) -> Mapping[str, Any]:
+def _card(ticket: Ticket, visit: PageVisit, tickets: Iterable[Ticket]) -> Mapping[str, Any]:
     call, names = ticket.wanted, _names(tickets)
     named = partial(shown_name, language=visit.language, others=names)
     return {
@@ -194,8 +194,8 @@ def _names(tickets: Iterable[Ticket]) -> Collection[str]:
 # --- live -------------------------------------------------------------------------------------------------------------
 
 
-async def follow(desk: Desk, visit: Visit) -> Answer:
-    return Events(_changes(desk))
+async def follow(desk: Desk, visit: PageVisit) -> Answer:
+    return EventStream(_changes(desk))
 
 
 async def _changes(desk: Desk) -> AsyncGenerator[tuple[str, str]]:

@@ -12,10 +12,10 @@ from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy.audit.log_queries import record_of, search_back
 from tooltrue.state.log import Entry
 from tooltrue_console.desk import Desk
-from tooltrue_console.visits import Answer, Endpoint, Events, Html, Visit
+from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
 from tooltrue_console.wording import CONSOLE_RECORD_UNKNOWN
 
-__all__ = ["ENDPOINTS", "FILTERS", "found", "row"]
+__all__ = ["ENDPOINTS", "FILTERS", "record_table", "row"]
 
 FILTERS: Final[Mapping[str, str]] = {
     "who": "caller",
@@ -31,16 +31,16 @@ OUTCOMES: Final = ("ok", "error", "refused", "asked", "cancelled", "abandoned")
 _PAGE: Final = 50
 
 
-async def show_calls(desk: Desk, visit: Visit) -> Answer:
-    return Html("calls.html", await found(desk, visit, "/calls", {"kind": "call"}), title="calls")
+async def show_calls(desk: Desk, visit: PageVisit) -> Answer:
+    return Html("calls.html", await record_table(desk, visit, "/calls", {"kind": "call"}), title="calls")
 
 
-async def show_rows(desk: Desk, visit: Visit) -> Answer:
+async def show_rows(desk: Desk, visit: PageVisit) -> Answer:
     """The table alone, for a page that is open already."""
-    return Html("_records.html", await found(desk, visit, "/calls", {"kind": "call"}))
+    return Html("_records.html", await record_table(desk, visit, "/calls", {"kind": "call"}))
 
 
-async def found(desk: Desk, visit: Visit, path: str, defaults: Mapping[str, str]) -> Mapping[str, Any]:
+async def record_table(desk: Desk, visit: PageVisit, path: str, defaults: Mapping[str, str]) -> Mapping[str, Any]:
     """The values of a page of records: those of ``visit.query``, which names the log, the filters, and the position
     before which the page begins."""
     query = {name: value for name, value in visit.query.items() if value}
@@ -67,17 +67,17 @@ async def found(desk: Desk, visit: Visit, path: str, defaults: Mapping[str, str]
             before=int(before) if before.isdecimal() and len(before) < 19 else None,
             most=_PAGE,
         )
-    asked = {**query, "log": name}
+    selection = {**query, "log": name}
     return {
         **common,
         "rows": [row(entry) for entry in page.entries],
         "position": position,
         "share": opened.share,
-        "older": None if page.before is None else urlencode({**asked, "before": str(page.before)}),
+        "older": None if page.before is None else urlencode({**selection, "before": str(page.before)}),
         "newer": bool(before),
-        "refresh": "" if before else urlencode(asked),
+        "refresh": "" if before else urlencode(selection),
         "events": "" if before else urlencode({"log": name}),
-        "newest": urlencode({key: value for key, value in asked.items() if key != "before"}),
+        "newest": urlencode({key: value for key, value in selection.items() if key != "before"}),
     }
 
 
@@ -119,7 +119,7 @@ _SHOWN: Final = (
 )
 
 
-async def show_one(desk: Desk, visit: Visit) -> Answer:
+async def show_one(desk: Desk, visit: PageVisit) -> Answer:
     """One record, with everything that it holds."""
     name, position = visit.parts["log"], int(visit.parts["position"])
     async with desk.logs.open(name) as opened:
@@ -146,10 +146,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def follow(desk: Desk, visit: Visit) -> Answer:
+async def follow(desk: Desk, visit: PageVisit) -> Answer:
     name = visit.query.get("log", "")
     desk.logs.url(name)
-    return Events(_changes(desk, name))
+    return EventStream(_changes(desk, name))
 
 
 async def _changes(desk: Desk, name: str) -> AsyncGenerator[tuple[str, str]]:

@@ -13,21 +13,21 @@ from tooltrue.state.places import signing_key_file
 from tooltrue.state.retention import signing_key
 from tooltrue.state.urls import open_log
 from tooltrue_console.desk import Desk
-from tooltrue_console.pages.calls import found
-from tooltrue_console.visits import Answer, Download, Endpoint, Html, Visit
+from tooltrue_console.pages.calls import record_table
+from tooltrue_console.visits import Answer, Download, Endpoint, Html, PageVisit
 
 __all__ = ["ENDPOINTS"]
 
 
-async def show(desk: Desk, visit: Visit) -> Answer:
-    return Html("log.html", await found(desk, visit, "/log", {}), title="log")
+async def show(desk: Desk, visit: PageVisit) -> Answer:
+    return Html("log.html", await record_table(desk, visit, "/log", {}), title="log")
 
 
-async def show_rows(desk: Desk, visit: Visit) -> Answer:
-    return Html("_records.html", await found(desk, visit, "/log", {}))
+async def show_rows(desk: Desk, visit: PageVisit) -> Answer:
+    return Html("_records.html", await record_table(desk, visit, "/log", {}))
 
 
-async def verify(desk: Desk, visit: Visit) -> Answer:
+async def verify(desk: Desk, visit: PageVisit) -> Answer:
     """The verdict on the whole chain. It reads all records, on a thread of its own."""
     place = desk.logs.url(visit.query.get("log", ""))
     result = await asyncio.to_thread(_verified, place)
@@ -43,7 +43,7 @@ def _verified(place: str) -> Verification:
     return asyncio.run(run())
 
 
-async def export(desk: Desk, visit: Visit) -> Answer:
+async def export(desk: Desk, visit: PageVisit) -> Answer:
     place = desk.logs.url(visit.query.get("log", ""))
     return Download("audit.jsonl", _lines(place))
 

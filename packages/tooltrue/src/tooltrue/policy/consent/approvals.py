@@ -251,28 +251,28 @@ class Approvals:
         *,
         seconds: float | None = None,
         pattern: Mapping[str, Any] | None = None,
-        as_shown: bool = False,
+        if_open: bool = False,
     ) -> Ticket:
         """Let the call of a ticket run. ``ConfigurationError`` for a pattern that the call itself does not fit, and
-        with ``as_shown`` if the ticket is no longer open as it is here: then nothing changes."""
+        with ``if_open`` if the ticket is no longer open as it is here: then nothing changes."""
         request = ticket.wanted
         if pattern is not None and not _accepts(pattern, request.arguments):
             raise ConfigurationError.of(APPROVAL_PATTERN_MISMATCH, ticket=ticket.id)
         seconds = seconds or (_ONCE_SECONDS if scope == "once" else _OPEN_SECONDS)
         allowed = replaced(ticket, state=scope, until=self._clock() + seconds, pattern=pattern, why="")
-        if as_shown:  # first, so that the pattern of a person who comes too late is not kept
+        if if_open:  # first, so that the pattern of a person who comes too late is not kept
             await self._settle_open(ticket, allowed, seconds)
         await self._list(allowed)
         await self._keep_pattern(allowed)
-        if not as_shown:
+        if not if_open:
             await self._values.put(_ticket(request), encode(allowed), seconds)
         return allowed
 
-    async def deny(self, ticket: Ticket, why: str = "", *, as_shown: bool = False) -> None:
+    async def deny(self, ticket: Ticket, why: str = "", *, if_open: bool = False) -> None:
         """Refuse the call of a ticket, and revoke its grant. The model is told ``why``. ``ConfigurationError`` with
-        ``as_shown`` if the ticket is no longer open as it is here: then nothing changes."""
+        ``if_open`` if the ticket is no longer open as it is here: then nothing changes."""
         denied = replaced(ticket, state="denied", until=self._clock() + _SETTLED_SECONDS, pattern=None, why=why)
-        if as_shown:
+        if if_open:
             await self._settle_open(ticket, denied, _SETTLED_SECONDS)
         else:
             await self._values.put(_ticket(ticket.wanted), encode(denied), _SETTLED_SECONDS)
