@@ -41,7 +41,6 @@ class Session:
         self._told: list[str] = []
         self._asked: dict[str, Any] = {}
         self.followed: set[str] = set()
-        self.tools = TOOLS
         self.closed = asyncio.Event()
 
     def feed(self, frame: bytes) -> None:
@@ -58,7 +57,7 @@ class Session:
                 members = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES}
                 self._send({"id": id, "result": {**members, "serverInfo": info}})
             case "tools/list":
-                self._send({"id": id, "result": {"tools": self.tools}})
+                self._send({"id": id, "result": {"tools": TOOLS}})
             case "resources/list":
                 self._send({"id": id, "result": {"resources": [{"uri": "memory://all", "name": "all"}]}})
             case "resources/templates/list":
@@ -93,11 +92,6 @@ class Session:
         """Say that the resource has changed in this session."""
         self._send({"method": "notifications/resources/updated", "params": {"uri": "memory://all"}})
 
-    def publish(self, *names: str) -> None:
-        """Have other tools in this session, and say so."""
-        self.tools = [_tool(name) for name in names]
-        self._send({"method": "notifications/tools/list_changed"})
-
     def _send(self, message: dict[str, Any]) -> None:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
@@ -110,7 +104,7 @@ def _tool(name: str) -> dict[str, Any]:
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
 
 
-CAPABILITIES = {"tools": {"listChanged": True}, "logging": {}, "resources": {"subscribe": True}}
+CAPABILITIES = {"tools": {}, "logging": {}, "resources": {"subscribe": True}}
 TOOLS = [_tool("ask"), _tool("log"), _tool("tell")]
 
 
@@ -217,69 +211,6 @@ def test_a_change_in_the_session_of_one_caller_is_told_to_no_other() -> None:
             return of_ada.qsize(), of_bob.qsize()
 
     assert asyncio.run(run()) == (0, 0)
-
-
-REVISIONS = ("2026-07-28", "2025-11-25")
-
-
-async def names(client: Client) -> list[str]:
-    return [tool.name for tool in await client.list_tools(refresh=True)]
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_tools_that_change_in_the_session_of_one_caller_are_those_of_no_other(revision: str) -> None:
-    server = SessionServer()
-
-    async def run() -> None:
-        gateway = gateway_to(server)
-        changes: dict[str, asyncio.Queue[str]] = {name: asyncio.Queue() for name in NAMES}
-        async with AsyncExitStack() as stack:
-            ada, bob = [
-                await stack.enter_async_context(
-                    Client(
-                        Caller(gateway, name),
-                        revision=revision,
-                        on_tools_changed=lambda name=name: changes[name].put_nowait("tools"),
-                    )
-                )
-                for name in NAMES
-            ]
-            for client in (ada, bob):
-                await client.call_tool("up_tell", text="begin")
-            before = await names(ada)
-            server.sessions[1].publish("tell", "undo")
-            await asyncio.wait_for(changes["ada"].get(), LIMIT)
-            assert await names(ada) == ["up_tell", "up_undo"]
-            assert (await ada.call_tool("up_undo", text="it")).text == "begin,it"
-            with pytest.raises(InvalidParams):
-                await ada.call_tool("up_ask", text="")
-            with pytest.raises(InvalidParams):
-                await bob.call_tool("up_undo", text="")
-            assert await names(bob) == before
-            assert changes["bob"].empty()
-
-    asyncio.run(run())
-
-
-def test_the_lists_of_a_session_end_with_it() -> None:
-    server = SessionServer()
-
-    async def run() -> None:
-        gateway = gateway_to(server, "per_caller = 1")
-        changed: asyncio.Queue[str] = asyncio.Queue()
-        ada = Client(Caller(gateway, "ada"), on_tools_changed=lambda: changed.put_nowait("tools"))
-        async with ada:
-            before = await names(ada)
-            await ada.call_tool("up_tell", text="a")
-            server.sessions[1].publish("undo")
-            await asyncio.wait_for(changed.get(), LIMIT)
-            assert await names(ada) == ["up_undo"]
-            (of_up,) = gateway.host.relays
-            await of_up.close()
-            await asyncio.wait_for(changed.get(), LIMIT)
-            assert await names(ada) == before
-
-    asyncio.run(run())
 
 
 def test_all_callers_of_one_session_are_told_of_a_change_in_it() -> None:

@@ -75,12 +75,6 @@ def die() -> str:
     """End the process."""
     os._exit(1)
 
-@server.tool(effect="read")
-def learn() -> str:
-    """Have another tool from now on."""
-    server.tool(lambda: f"{os.getpid()} undone", name="undo", description="Undo.", effect="read")
-    return str(os.getpid())
-
 @server.resource("notes://a")
 def note() -> str:
     return "the note"
@@ -195,24 +189,9 @@ def test_definitions_progress_and_resources_pass(tmp_path: Path) -> None:
             return tools, seen, getattr(part, "text", None), client.facts.instructions
 
     tools, seen, text, instructions = at_two(tmp_path, use)
-    assert tools == ["up_count", "up_die", "up_greet", "up_learn", "up_wait"]
+    assert tools == ["up_count", "up_die", "up_greet", "up_wait"]
     assert seen == [(1, None, "counted")]
     assert (text, instructions) == ("the note", "Count.")
-
-
-def test_tools_that_change_in_the_process_of_a_caller_are_those_of_this_caller(tmp_path: Path) -> None:
-    async def use(first: Gateway, second: Gateway) -> None:
-        changed = asyncio.Event()
-        ada, bob = Client(Caller(first, "ada"), on_tools_changed=changed.set), Client(Caller(first, "bob"))
-        async with asyncio.timeout(LIMIT), ada, bob:
-            await bob.call_tool("up_count")
-            process = (await ada.call_tool("up_learn")).text
-            await changed.wait()
-            assert (await ada.call_tool("up_undo")).text == f"{process} undone"
-            with pytest.raises(InvalidParams):
-                await bob.call_tool("up_undo")
-
-    at_two(tmp_path, use)
 
 
 def test_the_processes_of_a_caller_are_limited_for_all_workers_together(tmp_path: Path) -> None:

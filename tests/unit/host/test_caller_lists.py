@@ -43,20 +43,12 @@ class Readers:
 
     idle_seconds = 600.0
     connects = False
-    are_private = True
-    has_own = False
 
     def __init__(self, **servers: Published) -> None:
         self.servers = servers
         self.refused: set[str] = set()
         self.lost: set[str] = set()
         self.hold: asyncio.Event | None = None
-
-    def are_own(self, context: RequestContext) -> bool:
-        return False
-
-    def watch(self, changed: Callable[[str], None]) -> None:
-        self.announce = changed
 
     def reader(self, context: RequestContext) -> Hashable:
         return context.principal.id
@@ -131,27 +123,6 @@ def test_a_list_without_a_time_is_read_at_most_every_five_seconds() -> None:
         return counts
 
     assert reading(readers, test) == [1, 1, 2, 2]
-
-
-def test_a_change_that_the_server_announces_to_a_caller_is_read_before_the_time_of_the_list_is_over() -> None:
-    readers = Readers(ada=Dated(tool("x")), bob=Dated(tool("x")))
-
-    async def test(catalogue: Catalogue) -> list[Any]:
-        changes: list[ProviderChange] = []
-        catalogue.watch(changes.append)
-        seen: list[Any] = [await names(catalogue, caller) for caller in ("ada", "bob")]
-        for name in ("y", "z"):  # the second one waits
-            for server in readers.servers.values():
-                server.tools = [tool(name)]
-            readers.announce("ada")
-            seen += [await names(catalogue, caller) for caller in ("ada", "bob")]
-        skip(6)
-        await asyncio.sleep(0)
-        seen.append(await names(catalogue, "ada"))
-        assert {change.caller for change in changes} == {"ada"}
-        return seen
-
-    assert reading(readers, test) == [["a_x"], ["a_x"], ["a_y"], ["a_x"], ["a_y"], ["a_x"], ["a_z"]]
 
 
 def test_a_name_that_is_missing_is_looked_up_in_the_newest_list() -> None:

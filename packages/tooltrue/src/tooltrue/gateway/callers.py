@@ -7,7 +7,6 @@ import contextvars
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, TypeAlias
 
 from tooltrue.client.client import Client
@@ -65,9 +64,7 @@ _MOST_GATES: Final = 1_000
 class CallerConnections:
     """The connections to the server ``label``, by caller and by the capabilities of its client: a session-based server
     learns those once, when the session begins. ``auth_of`` makes the credentials of each caller, if they have some,
-    for calls through one client; then each of its clients has a connection. ``on_lists_changed`` is called with the id
-    of a caller when the server announces over a connection of it that a list has changed, and at the end of such a
-    connection if the caller has no credentials of its own.
+    for calls through one client; then each of its clients has a connection.
     """
 
     def __init__(
@@ -86,14 +83,12 @@ class CallerConnections:
         self._connections: dict[_Key, CallerConnection] = {}
         self._gates: dict[str, QuestionGate] = {}
         self._ending: dict[asyncio.Task[None], str] = {}
-        self._with_other_lists: set[_Key] = set()
-        self.on_lists_changed: Callable[[str], None] = lambda caller: None
 
     @asynccontextmanager
     async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
         """The connection of a caller, opened if there is none, for the length of one operation. Raises ``ToolError`` if
         there are too many, ``ConnectionLost`` if it cannot be opened."""
-        key = self.key(context)
+        key = self._key(context)
         connection = self._connections.get(key) or self._add(key, context.capabilities)
         connection.users += 1
         try:
@@ -105,7 +100,7 @@ class CallerConnections:
 
     def take_open(self, context: RequestContext) -> CallerConnection | None:
         """The connection of a caller, if it is open. :meth:`release` follows at the end of the operation."""
-        connection = self._connections.get(self.key(context))
+        connection = self._connections.get(self._key(context))
         if connection is None or connection.client is None:
             return None
         connection.users += 1
@@ -138,8 +133,7 @@ class CallerConnections:
         else:
             self._set_expiry(connection, asyncio.get_running_loop())
 
-    def key(self, context: RequestContext) -> _Key:
-        """What tells the connection of this caller from all others."""
+    def _key(self, context: RequestContext) -> _Key:
         client = "" if self._auth_of is None else context.principal.client
         return (context.principal.id, client, canonical(_known(context.capabilities)))
 
@@ -188,9 +182,7 @@ class CallerConnections:
                 await asyncio.wait(in_the_way, return_when=asyncio.FIRST_COMPLETED)
             auth = None if self._auth_of is None else self._auth_of(caller, client)
             answers = connection.answers
-            connection.client = await self._open_connection(
-                caller, answers, answers.on_log, lost, partial(self._hear_of_lists, connection), auth=auth
-            )
+            connection.client = await self._open_connection(caller, answers, answers.on_log, lost, auth=auth)
         except BaseException:
             self._forget(connection)
             raise
@@ -205,10 +197,6 @@ class CallerConnections:
     def _forget(self, connection: CallerConnection) -> None:
         if self._connections.get(connection.key) is connection:
             del self._connections[connection.key]
-            if connection.key in self._with_other_lists:
-                self._with_other_lists.remove(connection.key)
-                if self._auth_of is None:
-                    self.on_lists_changed(connection.key[0])
         if connection.expiry is not None:
             connection.expiry.cancel()
             connection.expiry = None
@@ -219,24 +207,6 @@ class CallerConnections:
         task = asyncio.get_running_loop().create_task(_end(connection, gives_up=gives_up))
         self._ending[task] = connection.key[0]
         task.add_done_callback(self._ending.pop)
-
-    # --- lists --------------------------------------------------------------------------------------------------------
-
-    def _hear_of_lists(self, connection: CallerConnection) -> None:
-        if self._connections.get(connection.key) is connection:
-            self._with_other_lists.add(connection.key)
-            self.on_lists_changed(connection.key[0])
-
-    @property
-    def have_other_lists(self) -> bool:
-        """Whether the server has announced over any connection that a list has changed."""
-        return bool(self._with_other_lists)
-
-    def has_other_lists(self, context: RequestContext) -> bool:
-        """Whether it has over that of this caller, which is open."""
-        return bool(self._with_other_lists) and self.key(context) in self._with_other_lists
-
-    # --- all connections ----------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:

@@ -258,7 +258,7 @@ class Gateway(Server):
             is_shared=self._is_for_one or (one.shared and not isinstance(one.target, CallerTargets)),
             grants=self._grants if one.label in self._upstream.grants else None,
             exchange=self._upstream.exchanges.get(one.label),
-            common_lists=one.shared or has_common_lists(self._upstream.operator, one.label),
+            common_lists=has_common_lists(self._upstream.operator, one.label),
         )
 
     def _relays(self) -> list[CallerRelay]:

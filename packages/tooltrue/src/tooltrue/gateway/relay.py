@@ -78,8 +78,7 @@ class CallerRelay:
     its definitions. With any other server each caller has a connection of its own; a server that is started as a
     program is one process for each caller. With ``is_shared``, all use the first connection in any case. With
     ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions;
-    then its ``lists`` are read over its connection too. So are those of another caller once the server announces over
-    its connection that they have changed; neither, if all have ``common_lists``.
+    then its ``lists`` are read over its connection too, unless the operator says that all have ``common_lists``.
     """
 
     def __init__(
@@ -149,21 +148,7 @@ class CallerRelay:
 
     @property
     def lists(self) -> ListsOfCallers | None:
-        return None if self._is_shared or self._common_lists else self
-
-    @property
-    def are_private(self) -> bool:
-        return self._is_of_callers
-
-    @property
-    def has_own(self) -> bool:
-        return self.callers.have_other_lists
-
-    def are_own(self, context: RequestContext) -> bool:
-        return self.callers.has_other_lists(context)
-
-    def watch(self, changed: Callable[[str], None]) -> None:
-        self.callers.on_lists_changed = changed
+        return self if self._is_of_callers and not self._common_lists else None
 
     @property
     def idle_seconds(self) -> float:
@@ -174,10 +159,7 @@ class CallerRelay:
         return self._grants is not None
 
     def reader(self, context: RequestContext) -> Hashable:
-        """A caller through one client, with one token where tokens are exchanged: each may see other lists. Without
-        credentials of its own, the connection of the caller."""
-        if not self._is_of_callers:
-            return self.callers.key(context)
+        """A caller through one client, with one token where tokens are exchanged: each may see other lists."""
         token = ""
         if self._exchange is not None:
             self._exchange.note(context)
@@ -198,8 +180,6 @@ class CallerRelay:
         except GrantRequired:
             raise ListsRefused(ToolError.of(CALLER_NOT_CONNECTED, server=self.label)) from None
         except AuthorizationFailed as error:
-            if not self._is_of_callers:
-                raise
             facts = {"server": self.label, "problem": fact_of(error)}
             raise ListsRefused(ToolError.of(CALLER_NOT_AUTHORIZED, **facts)) from None
 

@@ -1,8 +1,7 @@
 """The lists of one server for the callers of a gateway, where each of them may see others.
 
-They are read when a caller lists, or uses a name that its lists do not have. A caller with credentials of its own has
-the lists of these, and no others: where they cannot be read, it has none. Any other caller has those of all until its
-own are read.
+They are read when a caller lists, or uses a name that its lists do not have. A caller has the lists of its own
+credentials, and no others: where they cannot be read, it has none.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ __all__ = ["CallerLists"]
 
 _log = logging.getLogger("tooltrue")
 
-_KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts")
 _MOST_READERS: Final = 1_000
 _LEAST_SECONDS: Final = 5.0
 """The lists of one reader are not read more often than that, whatever a server or a caller says."""
@@ -78,17 +76,11 @@ class CallerLists:
         self._without = NO_DEFINITIONS if own is None else Definitions(self._own, tool_list=(own,))
         self._readers: OrderedDict[Hashable, _ReaderLists] = OrderedDict()
         self._reading: set[asyncio.Task[None]] = set()
-        self._resting: dict[str, bool] = {}
-        """The callers of which a change has been announced a moment ago, and whether there is another since."""
 
     def definitions(self, context: RequestContext) -> Definitions:
         """The definitions that this caller has, as far as they have been read."""
         reader = self._reader(context)
-        return self._unread() if reader is None or reader.definitions is None else reader.definitions
-
-    def _unread(self) -> Definitions:
-        """The definitions of a reader whose own have not been read, or cannot be."""
-        return self._without if self._source.are_private else self._shared()
+        return self._without if reader is None or reader.definitions is None else reader.definitions
 
     def problem(self, context: RequestContext) -> ToolError | None:
         """Why this caller has no definitions, if they could not be read."""
@@ -113,7 +105,7 @@ class CallerLists:
         if reader.reading is not None:
             await asyncio.wait((reader.reading,), timeout=_WAITING_SECONDS)
         if reader.definitions is None:
-            reader.definitions = self._unread()
+            reader.definitions = self._without
 
     async def read_again(self, context: RequestContext) -> None:
         """Read the lists of this caller now."""
@@ -121,26 +113,6 @@ class CallerLists:
         if reader.reading is None:
             self._begin(reader, context)
         await self.prepare(context)
-
-    def announced(self, caller: str) -> None:
-        """Have the lists of a caller read again when they are used next, and the followers of them notified: the server
-        has announced over a connection of this caller that they have changed. So often as it may, every five seconds.
-        """
-        if caller in self._resting:
-            self._resting[caller] = True
-            return
-        own = [reader for reader in self._readers.values() if reader.caller == caller]
-        # What is being read now may be from before the change.
-        self._resting[caller] = any(reader.reading is not None for reader in own)
-        asyncio.get_running_loop().call_later(_LEAST_SECONDS, self._rested, caller)
-        for reader in own:
-            reader.stale = reader.again = float("-inf")
-        for kind in _KINDS:
-            self._changed(kind, caller)
-
-    def _rested(self, caller: str) -> None:
-        if self._resting.pop(caller):
-            self.announced(caller)
 
     def expire(self) -> None:
         """Have all lists read again when they are used next: their verdicts may be others by now."""
@@ -195,7 +167,7 @@ class CallerLists:
             inspection = await self._inspect(listing, self._tools_known(reader))
         except ListsRefused as refusal:
             reader.listing, reader.problem = None, refusal.error
-            self._put(reader, self._unread())
+            self._put(reader, self._without)
         except TooltrueError as error:
             self._keep(reader, error)
         except Exception as error:  # noqa: BLE001 - the lists of other servers are not concerned
@@ -212,7 +184,7 @@ class CallerLists:
         """Leave the reader what it has: a server that is away for a while lists the same again afterwards."""
         if reader.listing is None:
             reader.problem = ToolError.of(CALLER_LISTS_NOT_READ, server=self._server, problem=fact_of(error))
-            self._put(reader, self._unread())
+            self._put(reader, self._without)
 
     def _put(self, reader: _ReaderLists, definitions: Definitions) -> None:
         before, reader.definitions = reader.definitions, self._in_common(definitions)

@@ -200,9 +200,7 @@ class Catalogue:
         return (*(one for part in self._parts for one in part.remote.quarantined), *self._tables.aside)
 
     def _changed(self, change: ProviderChange) -> None:
-        if change.caller:
-            self._remotes_of_callers = self._reading_for_callers()
-        elif change.kind != "resource":  # a resource that changes is listed as before, and may change often
+        if change.kind != "resource":  # a resource that changes is listed as before, and may change often
             self._tables = self._tables_over([part.remote.definitions() for part in self._parts])
         self._announce(change)
 

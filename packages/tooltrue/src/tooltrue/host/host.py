@@ -236,7 +236,6 @@ class Host:
             visible=_visible(one),
             seconds=one.seconds,
             judge=self._judge_by(pin, relay),
-            judge_of_callers=self._judge if pin is None else pin.judge_list,
             neighbours=partial(self._neighbours, one.label),
             calls=relay,
         )
@@ -249,8 +248,7 @@ class Host:
         """The judgement by the pin of a server, if it has one."""
         if pin is None:
             return self._judge
-        lists = None if relay is None else relay.lists
-        return pin.judge_list if lists is not None and lists.are_private else pin.judge
+        return pin.judge if relay is None or relay.lists is None else pin.judge_list
 
     @classmethod
     def from_config(cls, path: str | Path, **settings: Any) -> Self:
@@ -353,7 +351,6 @@ class Host:
         answers: Answerer,
         on_log: OnLog,
         on_lost: Callable[[Exception], None],
-        on_lists_changed: Callable[[], None],
         *,
         auth: Auth | None = None,
     ) -> Client:
@@ -363,17 +360,7 @@ class Host:
         if isinstance(target, CallerTargets):
             target = target.for_caller(caller)
         timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)
-        client = Client(
-            target,
-            timeout=timeout,
-            on_tools_changed=on_lists_changed,
-            on_resources_changed=on_lists_changed,
-            on_prompts_changed=on_lists_changed,
-            on_lost=on_lost,
-            on_log=on_log,
-            answers=answers,
-            **settings,
-        )
+        client = Client(target, timeout=timeout, answers=answers, on_log=on_log, on_lost=on_lost, **settings)
         seconds = self.patience.start if one.start_seconds is None else one.start_seconds
         try:
             async with asyncio.timeout(seconds):

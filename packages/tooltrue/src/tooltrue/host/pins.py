@@ -93,7 +93,7 @@ class Pins:
 class Pin:
     """The pin of one server: ``file`` holds the accepted contract, ``waiting`` a changed one under review. ``unseen``
     are the definitions pinned on first use by this object and not reviewed yet: one of them may turn out to be poisoned
-    once other servers are connected. ``has_judged`` is set once it has judged a list."""
+    once other servers are connected. ``has_judged`` is set once it has judged the lists of a caller."""
 
     server: str
     file: Path
@@ -114,7 +114,6 @@ class Pin:
         """Decide which published definitions to quarantine. ``ConfigurationError`` where the pin cannot be read."""
         scan = scanned(contract, neighbours)
         with self.lock:
-            self.has_judged.set()
             accepted = self._accepted(contract, scan)
             quarantined = dict(self._quarantined(contract, accepted, scan))
             verdict = AdmissionVerdict(quarantined, contract.instructions != accepted.instructions, scan.findings)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -125,7 +124,6 @@ class Remote:
         visible: Callable[[str], bool] = lambda name: True,
         seconds: float | None = None,
         judge: Judge = scanned,
-        judge_of_callers: Judge = scanned,
         neighbours: Callable[[], Neighbours] = lambda: NOBODY,
         trouble: Callable[[], None] = lambda: None,
         calls: UpstreamCalls | None = None,
@@ -134,7 +132,6 @@ class Remote:
         self.running = 0
         """How many operations run at the server."""
         self._inspector = Inspector(server, instance, effects or effects_by(lambda name: None), visible, seconds, judge)
-        self._inspector_of_callers = replace(self._inspector, judge=judge_of_callers)
         self._lane = _THREADS.lane(f"look at {server}", 1, silent=True)
         self._seconds = seconds
         self._neighbours = neighbours
@@ -147,21 +144,19 @@ class Remote:
         self._published: PublishedDefinitions | None = None
         self._definitions = NO_DEFINITIONS
         self._offers: frozenset[str] = frozenset()
-        self._lists = lists = self._calls.lists
+        lists = self._calls.lists
         self._connect_tool = None if lists is None or not lists.connects else _connect_tool(server, instance)
         self._callers: CallerLists | None = None
         if lists is not None:
-            if lists.are_private:  # a caller may have what others have not
-                self._offers = frozenset({"resources", "prompts", "completions"})
+            self._offers = frozenset({"resources", "prompts", "completions"})  # a caller may have what others have not
             self._callers = CallerLists(
                 server,
                 lists,
-                partial(self._inspection, self._inspector_of_callers),
+                self._inspection,
                 lambda kind, caller: self._announce(ProviderChange(kind, caller=caller)),
                 lambda: self._definitions,
                 own=self._connect_tool,
             )
-            lists.watch(self._callers.announced)
         self._watchers: list[Callable[[ProviderChange], None]] = []
 
     @property
@@ -196,20 +191,14 @@ class Remote:
 
     @property
     def reads_for_callers(self) -> bool:
-        """Whether lists are read for some callers: they have credentials of their own, or other lists meanwhile."""
-        return self._lists is not None and (self._lists.are_private or self._lists.has_own)
+        """Whether callers have credentials of their own, with which lists can be read."""
+        return self._callers is not None
 
     @property
     def has_lists_of_callers(self) -> bool:
-        """Whether callers have lists of their own."""
-        return self._has_private_lists or (self._lists is not None and self._lists.has_own)
-
-    @property
-    def _has_private_lists(self) -> bool:
         """Whether each caller has lists of its own: it has credentials of its own, and the server does not say that its
         lists are for everyone."""
-        is_private = self._published is None or self._published.is_private
-        return is_private and self._lists is not None and self._lists.are_private
+        return self._callers is not None and (self._published is None or self._published.is_private)
 
     def definitions(self, context: RequestContext | None = None) -> Definitions:
         """The admitted definitions for this caller; without one, those that the host itself reads. The same object
@@ -229,9 +218,8 @@ class Remote:
         return None if problem is None else ToolError.of(problem.code, **problem.facts)
 
     def _callers_of(self, context: RequestContext | None) -> CallerLists | None:
-        if context is None or context.principal is EVERYONE or self._lists is None:
-            return None
-        return self._callers if self._has_private_lists or self._lists.are_own(context) else None
+        is_of_rules = context is None or context.principal is EVERYONE
+        return None if is_of_rules or not self.has_lists_of_callers else self._callers
 
     async def close(self) -> None:
         """End what is being read for callers."""
@@ -290,9 +278,9 @@ class Remote:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
         await self._inspect(listing)
-        was_of_callers = self._has_private_lists
+        was_of_callers = self.has_lists_of_callers
         self._published = listing
-        if was_of_callers != self._has_private_lists:  # callers see other lists now
+        if was_of_callers != self.has_lists_of_callers:  # callers see other lists now
             for kind in _KINDS:
                 self._announce(ProviderChange(kind))
 
@@ -305,15 +293,13 @@ class Remote:
             await self._inspect(self._published)
 
     async def _inspect(self, listing: PublishedDefinitions) -> None:
-        inspection = await self._inspection(self._inspector, listing, self._definitions.tools)
+        inspection = await self._inspection(listing, self._definitions.tools)
         before, self._definitions = self._definitions, self._definitions.inspected(inspection)
         for kind in self._definitions.changes_since(before):
             self._announce(ProviderChange(kind))
 
-    async def _inspection(
-        self, inspector: Inspector, listing: PublishedDefinitions, current: Mapping[str, Tool]
-    ) -> Inspection:
-        return await self._lane.run(partial(inspector.at, listing, self._neighbours(), current))
+    async def _inspection(self, listing: PublishedDefinitions, current: Mapping[str, Tool]) -> Inspection:
+        return await self._lane.run(partial(self._inspector.at, listing, self._neighbours(), current))
 
     def _announce(self, change: ProviderChange) -> None:
         for changed in tuple(self._watchers):
@@ -380,8 +366,8 @@ class Remote:
     async def _connect(self, context: RequestContext) -> ToolOutcome:
         """Have the caller asked, and read its lists."""
         assert self._callers is not None
-        assert self._lists is not None
-        if (question := await self._lists.connect(context)) is not None:
+        assert self._calls.lists is not None
+        if (question := await self._calls.lists.connect(context)) is not None:
             return question
         await self._callers.read_again(context)
         if (problem := self.problem(context)) is not None:
@@ -390,7 +376,7 @@ class Remote:
         return CallToolResult([TextContent(sentence(CALLER_CONNECTED, context.language, facts))])
 
     def _here(self) -> Client | None:
-        if self._client is None and not self._has_private_lists:
+        if self._client is None and not self.has_lists_of_callers:
             raise Unreachable.of(HOST_SERVER_UNAVAILABLE, server=self.server, problem=_plain_text(self._why_not))
         return self._client
 

@@ -57,32 +57,14 @@ class ListsRefused(Exception):
 
 
 class ListsOfCallers(Protocol):
-    """Reads the lists of one server over the connection of each caller. ``idle_seconds`` is how long those of a caller
-    are of use after it has used them. ``connects``: a caller can obtain credentials by :meth:`connect`.
-
-    With ``are_private``, each caller has credentials of its own, and lists that others may not see. Otherwise a caller
-    has the lists of all until the server announces over its connection that they have changed: from then to the end of
-    the connection its lists ``are_own``. ``has_own`` says whether those of any caller are.
-    """
+    """Reads the lists of one server with the credentials of each caller. ``idle_seconds`` is how long those of a caller
+    are of use after it has used them. ``connects``: a caller can obtain credentials by :meth:`connect`."""
 
     @property
     def idle_seconds(self) -> float: ...
 
     @property
     def connects(self) -> bool: ...
-
-    @property
-    def are_private(self) -> bool: ...
-
-    @property
-    def has_own(self) -> bool: ...
-
-    def are_own(self, context: RequestContext) -> bool: ...
-
-    def watch(self, changed: Callable[[str], None]) -> None:
-        """Have ``changed`` called with the id of a caller when the server announces over a connection of it that a list
-        has changed, and when lists cease to be its own."""
-        ...
 
     def reader(self, context: RequestContext) -> Hashable:
         """A key that tells the credentials of this caller from those of all others."""
@@ -163,7 +145,6 @@ class OpenConnection(Protocol):
         answers: Answerer,
         on_log: Callable[[LogMessage], None],
         on_lost: Callable[[Exception], None],
-        on_lists_changed: Callable[[], None],
         *,
         auth: Auth | None = None,
     ) -> Client: ...

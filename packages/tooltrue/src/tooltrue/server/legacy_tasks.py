@@ -18,7 +18,7 @@ from tooltrue.server.request_state import for_callers, push
 from tooltrue.server.service import ServedProvider
 from tooltrue.server.subscriptions import Follows
 from tooltrue.server.wording import (
-    TASK_CANCELLED,
+    SESSION_TASK_CANCELLED,
     TASK_HAS_ENDED,
     TASK_NOT_SUPPORTED_BY_TOOL,
     TASK_REQUIRED_BY_TOOL,
@@ -104,7 +104,7 @@ class SessionTasks:
             else:
                 await self._service.wait(id, self._context().principal)
         if members["status"] == "cancelled":
-            raise InvalidParams.of(TASK_CANCELLED)
+            raise InvalidParams.of(SESSION_TASK_CANCELLED)
         if "error" in members:
             error = decode(encode(members["error"]))
             raise RpcError.received(error["code"], error["message"], error.get("data"))

@@ -677,7 +677,7 @@ TASK_HAS_ENDED: Final = message(
     "The task cannot be cancelled: it has ended, and is {status}.",
     "无法取消该任务：它已结束，状态为 {status}。",
 )
-TASK_CANCELLED: Final = message(
+SESSION_TASK_CANCELLED: Final = message(
     "TT5664",
     "The task was cancelled, and has no result.",
     "该任务已被取消，没有结果。",
