@@ -69,9 +69,9 @@ async def opened(
         await engine.close()
 
 
-async def soon(happened: Callable[[], Any]) -> None:
+async def soon(happened: Callable[[], Any], seconds: float = LIMIT) -> None:
     """Wait until this is true. It is looked at again and again: no event tells of a change in the database."""
-    async with asyncio.timeout(LIMIT):
+    async with asyncio.timeout(seconds):
         while not happened():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -521,9 +521,9 @@ def test_an_unusable_database_is_reported_soon_and_blocks_neither_the_loop_nor_a
                 await asyncio.sleep(0)
             turning.cancel()
             assert (await here.end("runs")).outcome == "one-by-here two-by-here"
-            # It begins when the database can be used again, and is cancelled.
+            # It begins when the database can be used again, and is cancelled. DBOS waits longer before each attempt.
             query = "SELECT 1 FROM {schema}workflow_status WHERE workflow_uuid = 'late/0' AND status = 'CANCELLED'"
-            await soon(lambda: statement(url, query))
+            await soon(lambda: statement(url, query), 60.0)
 
     asyncio.run(scenario())
 
