@@ -60,10 +60,10 @@ class Stub(ThreadingHTTPServer):
 
 class Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Stub
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert isinstance(self.server, Stub)
         result = self.server.result(request["method"], request["params"])
         body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
         self.server.answered[result["taskId"]] = time.perf_counter()

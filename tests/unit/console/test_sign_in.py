@@ -15,12 +15,11 @@ PAGES = ["/approvals"]
 def test_a_link_opens_the_console_once(tmp_path: Path):
     async def scenario(house: House) -> tuple[list[int], str]:
         token = await house.link()
-        statuses = []
+        answers = []
         for _ in range(2):
             async with house.visitor() as visitor:
-                answer = await visitor.sign_in(token=token)
-                statuses.append(answer.status_code)
-        return statuses, answer.text
+                answers.append(await visitor.sign_in(token=token))
+        return [answer.status_code for answer in answers], answers[-1].text
 
     statuses, text = House(tmp_path).visited(scenario)
     assert statuses == [200, 400]

@@ -20,7 +20,7 @@ from support.task_worker import Scripted
 from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.state.places import sqlite_url
 from tooltrue.tasks.dbos_engine import DbosEngine
-from tooltrue.tasks.engine import TaskInspector
+from tooltrue.tasks.engine import DamagedTask, TaskInspector
 from tooltrue.tasks.opening import inspecting
 from tooltrue.testing.state import LIMIT
 
@@ -84,7 +84,9 @@ async def test_all_tasks_are_listed_however_many_there_are(url: str) -> None:
             await engine.start(task, "", owner="o", expires=None)
             assert await ended(engine, task) == "ended"
         async with inspecting(url, instance="s") as inspector:
-            found = [(task.id, task.state.status) async for task in inspector.newest()]
+            found = [
+                (task.id, task.state.status) async for task in inspector.newest() if not isinstance(task, DamagedTask)
+            ]
     assert sorted(found) == [(task, "ended") for task in tasks]
 
 
