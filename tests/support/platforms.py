@@ -132,6 +132,7 @@ def _toolbox(*names: str) -> tuple[str, ...]:
     return tuple(f"tests/unit/toolbox/{name}" for name in names)
 
 
+_UNTRIED = "no; not tried yet"
 _UNCONFINED = "limited: only with `--confinement available`, because programs are not confined"
 
 PARTS = (
@@ -180,6 +181,7 @@ PARTS = (
     ),
     Part("contracts", ("tests/unit/contract", "tests/unit/testing"), verbs=("diff", "lock", "test")),
     Part("check", ("tests/unit/check",), verbs=("check", "doctor", "find")),
+    Part("the console", ("tests/unit/console",), verbs=("console",), macos=_UNTRIED, windows=_UNTRIED),
     Part("the command", ("tests/journeys", "tests/unit/cli"), verbs=("new",)),
     Part("reloading", ("tests/journeys/test_dev.py", "tests/unit/cli"), verbs=("dev",)),
     Part(
