@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import select
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -135,6 +136,15 @@ async def block_the_loop() -> str:
     """Block the event loop itself for a long time."""
     print("waiting", file=sys.stderr, flush=True)
     select.select([], [], [], 60)
+    return ""
+
+
+@server.tool
+async def block_in_c() -> str:
+    """Keep the main thread in C code for a long time, where no handler of a signal runs."""
+    with sqlite3.connect(":memory:") as db:
+        print("waiting", file=sys.stderr, flush=True)
+        db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n").fetchone()
     return ""
 
 

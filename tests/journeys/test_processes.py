@@ -163,11 +163,12 @@ def test_a_tool_that_does_not_end_does_not_hold_up_the_end(tool: str, end: Any):
         assert process.ended() == 0
 
 
+@pytest.mark.parametrize("tool", ["block_the_loop", "block_in_c"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_blocked_event_loop_does_not_hold_up_a_signal(number: signal.Signals):
+def test_a_blocked_event_loop_does_not_hold_up_a_signal(number: signal.Signals, tool: str):
     with stdio() as process:
         family = process.result("family")["structuredContent"]
-        process.call("block_the_loop")
+        process.call(tool)
         process.wait_for("waiting")
         process.popen.send_signal(number)
         assert process.ended() == 1
@@ -385,10 +386,11 @@ def test_an_old_client_is_served_at_sse_where_that_was_asked_for():
         connection.close()
 
 
-def test_a_stuck_tool_does_not_hold_up_the_end_of_an_http_server():
+@pytest.mark.parametrize("tool", ["stuck", "block_in_c"])
+def test_a_stuck_tool_does_not_hold_up_the_end_of_an_http_server(tool: str):
     with http() as (url, process):
         session = Session(url)
-        connection = http_request_without_waiting(url, session, "stuck")
+        connection = http_request_without_waiting(url, session, tool)
         process.wait_for("waiting")
         process.popen.send_signal(signal.SIGTERM)
         process.ended()

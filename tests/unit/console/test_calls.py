@@ -102,7 +102,9 @@ def test_one_record_is_shown_with_everything_that_it_holds(tmp_path: Path):
 
 
 def test_a_record_and_a_log_that_are_not_there_are_told_in_a_sentence(tmp_path: Path):
-    pages = Records(tmp_path, 3).pages("/calls/attic/4", "/calls/attic/0", "/calls?log=other", "/log/verify?log=x/../y")
+    pages = Records(tmp_path, 3).pages(
+        "/calls/attic/4", "/calls/attic/0", "/calls?log=none-of-this-name", "/log/verify?log=x/../y"
+    )
     assert ["TT9419" in page or "TT9418" in page for page in pages] == [True] * 4
 
 

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
 from tooltrue._internal.platform import processes
-from tooltrue._internal.platform.stop_signals import STOP_SIGNALS
+from tooltrue._internal.platform.stop_signals import STOP_SIGNALS, watch
 from tooltrue.errors import TooltrueError
 from tooltrue.protocol.terminal import tell
 from tooltrue.server.auth_settings import AuthSettings
@@ -189,6 +189,7 @@ def _before_the_end(app: HttpApp, drain: float, last_seconds: float) -> None:
     loop = asyncio.get_running_loop()
     for number, handler in _handlers().items():
         signal.signal(number, partial(_ending, loop, app, drain, last_seconds, handler))
+    watch(partial(processes.exit_within, last_seconds + drain))  # if a tool keeps the main thread in C code
 
 
 def _handlers() -> dict[signal.Signals, Any]:

@@ -209,7 +209,8 @@ def _report_failure(error: OSError) -> None:
 
 
 def _on_signals(stop: Callable[[], object], last_seconds: float) -> None:
-    """Call ``stop`` on the loop. If a tool blocks the loop (and with it the loop's own signal handlers), end anyway."""
+    """Call ``stop`` on the loop. The process ends anyway if a tool blocks the loop, or keeps the main thread in C code,
+    where no handler runs."""
     loop = asyncio.get_running_loop()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -217,6 +218,7 @@ def _on_signals(stop: Callable[[], object], last_seconds: float) -> None:
         loop.call_soon_threadsafe(stop)
 
     stop_signals.handle(handle)
+    stop_signals.watch(partial(processes.exit_within, last_seconds))
 
 
 async def _end(session: StdioSession, stopped: asyncio.Event) -> None:

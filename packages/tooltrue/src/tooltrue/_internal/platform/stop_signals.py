@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Final, TypeAlias
@@ -21,6 +22,7 @@ __all__ = [
     "interrupting",
     "leave_console_to_parent",
     "stop_this_process",
+    "watch",
 ]
 
 SignalHandler: TypeAlias = Callable[[int, FrameType | None], object]
@@ -65,6 +67,27 @@ def interrupting(callback: Callable[[], object]) -> Generator[None]:
 
 if HAS_POSIX:
 
+    def watch(callback: Callable[[], object]) -> None:
+        """Call ``callback`` on a thread for each stop signal that has a handler, also while the main thread runs C code
+        and so can run no handler. For the main thread, until the process ends.
+
+        An event loop that asks for the bytes of signals later takes them over.
+        """
+        source, target = os.pipe()
+        os.set_blocking(target, False)
+        before = signal.set_wakeup_fd(target, warn_on_full_buffer=False)
+
+        def follow() -> None:
+            while True:
+                numbers = os.read(source, 64)
+                if before >= 0:
+                    with contextlib.suppress(OSError):  # that loop has ended, or has enough bytes to wake up
+                        os.write(before, numbers)
+                if not set(STOP_SIGNALS).isdisjoint(numbers):
+                    callback()
+
+        threading.Thread(target=follow, name="tooltrue-signals", daemon=True).start()
+
     def stop_this_process() -> None:
         """Send SIGTERM to this process, from any thread. Its handler runs in the main thread."""
         os.kill(os.getpid(), signal.SIGTERM)  # raised in this thread, it would not wake up the main one
@@ -73,6 +96,9 @@ if HAS_POSIX:
         """No-op: a signal is sent to one process, or to those that the sender has chosen."""
 
 else:
+
+    def watch(callback: Callable[[], object]) -> None:
+        """No-op: a handler runs where the main thread runs Python code, and the console ends a process that is late."""
 
     def stop_this_process() -> None:
         """Send SIGTERM to this process, from any thread. Its handler runs in the main thread."""
