@@ -24,7 +24,7 @@ __all__ = ["CONSOLE", "Beside"]
 
 
 class Beside:
-    """What the command asks for; it has no state of its own."""
+    """The console beside a server, found by the command through its entry point; without a state of its own."""
 
     def mount(self, server: Server, *, is_loopback: bool) -> None:
         """Add the console to a server. The server checks Host and Origin."""

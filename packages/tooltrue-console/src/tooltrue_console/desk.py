@@ -1,4 +1,4 @@
-"""What the pages work on: the state and the logs of this user, or those that the operator names.
+"""The stores behind the pages: the state and the logs of this user, or those that the operator names.
 
 Stores are opened for each request that needs them, so that a database that goes away and comes back costs the requests
 in between, and no other.

@@ -1,4 +1,4 @@
-"""Who uses the console: one-time links, sessions, and the tokens of forms.
+"""Sign-in of a browser: one-time links, sessions, and the tokens of forms.
 
 A *link* carries a token that works once, within ten minutes. It stands behind the ``#`` of an address, which a browser
 sends to no server, so no log and no header has it. A *session* is a cookie with a random value. The store has only

@@ -400,8 +400,8 @@ APPROVAL_PATTERN_UNREADABLE: Final = message(
 TICKET_SETTLED_MEANWHILE: Final = message(
     "TT4406",
     "Ticket {ticket} is no longer as it was shown: another person has settled it, it has expired, or the call has "
-    "changed. Nothing was done.",
-    "工单 {ticket} 已与所显示的不同：已由他人处理、已过期，或调用有变。未作任何处理。",
+    "changed. The decision has no effect.",
+    "工单 {ticket} 已与所显示的不同：已由他人处理、已过期，或调用有变。此决定不生效。",
 )
 LABEL_WHOLE_NUMBER_ABOVE_ZERO: Final = message(
     "TT4049",
