@@ -193,9 +193,8 @@ def test_no_hostile_text_runs_and_each_is_seen(browser: Browser, console: Consol
         _nothing_ran(page)
         assert _visible(PAYLOADS[number - 1]) in page.locator("pre").inner_text()
     for text in PAYLOADS:
-        page.goto(
-            f"{console.base}/calls?{urlencode(dict.fromkeys(('who', 'subject', 'rule', 'since'), text), errors='replace')}"
-        )
+        filters = dict.fromkeys(("who", "subject", "rule", "since"), text)
+        page.goto(f"{console.base}/calls?{urlencode(filters, errors='replace')}")
         _nothing_ran(page)
         page.goto(f"{console.base}/calls?{urlencode({'log': text}, errors='replace')}")
         _nothing_ran(page)
