@@ -75,6 +75,7 @@ class HandshakeChannels:
         answers: Answerer,
         on_log: Callable[[LogMessage], None],
         on_lost: Callable[[Exception], None],
+        on_lists_changed: Callable[[], None],
         *,
         auth: Auth | None = None,
     ) -> Client:

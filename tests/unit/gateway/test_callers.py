@@ -57,7 +57,7 @@ class Session:
                 members = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES}
                 self._send({"id": id, "result": {**members, "serverInfo": info}})
             case "tools/list":
-                self._send({"id": id, "result": {"tools": TOOLS}})
+                self._send({"id": id, "result": {"tools": self._server.tools}})
             case "resources/list":
                 self._send({"id": id, "result": {"resources": [{"uri": "memory://all", "name": "all"}]}})
             case "resources/templates/list":
@@ -92,6 +92,10 @@ class Session:
         """Say that the resource has changed in this session."""
         self._send({"method": "notifications/resources/updated", "params": {"uri": "memory://all"}})
 
+    def announce_tools(self) -> None:
+        """Say that the tools have changed in this session."""
+        self._send({"method": "notifications/tools/list_changed"})
+
     def _send(self, message: dict[str, Any]) -> None:
         self._write(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
@@ -104,13 +108,14 @@ def _tool(name: str) -> dict[str, Any]:
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
 
 
-CAPABILITIES = {"tools": {}, "logging": {}, "resources": {"subscribe": True}}
+CAPABILITIES = {"tools": {"listChanged": True}, "logging": {}, "resources": {"subscribe": True}}
 TOOLS = [_tool("ask"), _tool("log"), _tool("tell")]
 
 
 class SessionServer:
     def __init__(self) -> None:
         self.sessions: list[Session] = []
+        self.tools = TOOLS
 
     def connect(self, write: Callable[[bytes], None]) -> Session:
         self.sessions.append(Session(write, self))
@@ -211,6 +216,33 @@ def test_a_change_in_the_session_of_one_caller_is_told_to_no_other() -> None:
             return of_ada.qsize(), of_bob.qsize()
 
     assert asyncio.run(run()) == (0, 0)
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+def test_tools_that_change_in_the_session_of_one_caller_are_read_again_for_all(revision: str) -> None:
+    server = SessionServer()
+
+    async def run() -> None:
+        gateway = gateway_to(server)
+        changed = {name: asyncio.Event() for name in NAMES}
+        async with AsyncExitStack() as stack:
+            ada, bob = [
+                await stack.enter_async_context(
+                    Client(Caller(gateway, name), revision=revision, on_tools_changed=changed[name].set)
+                )
+                for name in NAMES
+            ]
+            await ada.call_tool("up_tell", text="begin")
+            server.tools = [_tool("undo")]
+            server.sessions[1].announce_tools()
+            async with asyncio.timeout(LIMIT):
+                for event in changed.values():
+                    await event.wait()
+            for client in (ada, bob):
+                assert [tool.name for tool in await client.list_tools(refresh=True)] == ["up_undo"]
+            assert (await ada.call_tool("up_undo", text="it")).text == "begin,it"
+
+    asyncio.run(run())
 
 
 def test_all_callers_of_one_session_are_told_of_a_change_in_it() -> None:

@@ -125,6 +125,34 @@ def test_a_list_without_a_time_is_read_at_most_every_five_seconds() -> None:
     assert reading(readers, test) == [1, 1, 2, 2]
 
 
+def test_a_change_that_the_server_announces_to_a_caller_is_read_before_the_time_of_the_list_is_over() -> None:
+    readers = Readers(ada=Dated(tool("x")), bob=Dated(tool("x")))
+
+    async def run() -> list[Any]:
+        remote = Remote("a", calls=Calls(readers))
+        catalogue = Catalogue([CataloguePart(remote, "a")])
+        changes: list[ProviderChange] = []
+        catalogue.watch(changes.append)
+        seen: list[Any] = [await names(catalogue, caller) for caller in ("ada", "bob")]
+        for name in ("y", "z"):  # the second one waits
+            for server in readers.servers.values():
+                server.tools = [tool(name)]
+            assert remote.lists_changed("ada")
+            seen += [await names(catalogue, caller) for caller in ("ada", "bob")]
+        skip(6)
+        await asyncio.sleep(0)
+        seen.append(await names(catalogue, "ada"))
+        assert {change.caller for change in changes} == {"ada"}
+        await remote.close()
+        return seen
+
+    assert asyncio.run(run()) == [["a_x"], ["a_x"], ["a_y"], ["a_x"], ["a_y"], ["a_x"], ["a_z"]]
+
+
+def test_a_change_is_that_of_all_where_callers_have_no_lists_of_their_own() -> None:
+    assert not Remote("a").lists_changed("ada")
+
+
 def test_a_name_that_is_missing_is_looked_up_in_the_newest_list() -> None:
     readers = Readers(ada=Dated(tool("x")))
 

@@ -64,7 +64,8 @@ _MOST_GATES: Final = 1_000
 class CallerConnections:
     """The connections to the server ``label``, by caller and by the capabilities of its client: a session-based server
     learns those once, when the session begins. ``auth_of`` makes the credentials of each caller, if they have some,
-    for calls through one client; then each of its clients has a connection.
+    for calls through one client; then each of its clients has a connection. ``on_lists_changed`` is called with the id
+    of a caller when the server announces over a connection of it that a list has changed.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class CallerConnections:
         self._connections: dict[_Key, CallerConnection] = {}
         self._gates: dict[str, QuestionGate] = {}
         self._ending: dict[asyncio.Task[None], str] = {}
+        self.on_lists_changed: Callable[[str], None] = lambda caller: None
 
     @asynccontextmanager
     async def of(self, context: RequestContext) -> AsyncGenerator[CallerConnection]:
@@ -182,7 +184,9 @@ class CallerConnections:
                 await asyncio.wait(in_the_way, return_when=asyncio.FIRST_COMPLETED)
             auth = None if self._auth_of is None else self._auth_of(caller, client)
             answers = connection.answers
-            connection.client = await self._open_connection(caller, answers, answers.on_log, lost, auth=auth)
+            connection.client = await self._open_connection(
+                caller, answers, answers.on_log, lost, lambda: self.on_lists_changed(caller), auth=auth
+            )
         except BaseException:
             self._forget(connection)
             raise

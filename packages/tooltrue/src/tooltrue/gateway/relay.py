@@ -150,6 +150,9 @@ class CallerRelay:
     def lists(self) -> ListsOfCallers | None:
         return self if self._is_of_callers and not self._common_lists else None
 
+    def watch_lists(self, changed: Callable[[str], None]) -> None:
+        self.callers.on_lists_changed = changed
+
     @property
     def idle_seconds(self) -> float:
         return self._bounds.idle_seconds

@@ -21,7 +21,7 @@ from tooltrue.host.upstream_calls import ListsOfCallers, ListsRefused
 from tooltrue.host.wording import CALLER_LISTS_NOT_READ, HOST_SERVER_CRASHED
 from tooltrue.protocol.types import replaced
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import Kind, RequestContext, Tool
+from tooltrue.tools.vocabulary import LIST_KINDS, Kind, RequestContext, Tool
 
 __all__ = ["CallerLists"]
 
@@ -76,6 +76,8 @@ class CallerLists:
         self._without = NO_DEFINITIONS if own is None else Definitions(self._own, tool_list=(own,))
         self._readers: OrderedDict[Hashable, _ReaderLists] = OrderedDict()
         self._reading: set[asyncio.Task[None]] = set()
+        self._resting: dict[str, bool] = {}
+        """The callers of which a change was announced a moment ago, and whether there has been another one since."""
 
     def definitions(self, context: RequestContext) -> Definitions:
         """The definitions that this caller has, as far as they have been read."""
@@ -113,6 +115,25 @@ class CallerLists:
         if reader.reading is None:
             self._begin(reader, context)
         await self.prepare(context)
+
+    def announced(self, caller: str) -> None:
+        """Have the lists of a caller read again when they are used next, and those who follow them notified: the server
+        has announced that they have changed. That counts every five seconds, and in between at their end."""
+        if caller in self._resting:
+            self._resting[caller] = True
+            return
+        own = [reader for reader in self._readers.values() if reader.caller == caller]
+        # A list that is being read now may be from before the change.
+        self._resting[caller] = any(reader.reading is not None for reader in own)
+        asyncio.get_running_loop().call_later(_LEAST_SECONDS, self._rested, caller)
+        for reader in own:
+            reader.stale = reader.again = float("-inf")
+        for kind in LIST_KINDS:
+            self._changed(kind, caller)
+
+    def _rested(self, caller: str) -> None:
+        if self._resting.pop(caller):
+            self.announced(caller)
 
     def expire(self) -> None:
         """Have all lists read again when they are used next: their verdicts may be others by now."""

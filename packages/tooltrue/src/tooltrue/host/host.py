@@ -242,6 +242,8 @@ class Host:
         patience = self.patience if one.start_seconds is None else replaced(self.patience, start=one.start_seconds)
         life = Life(remote, self._connecting(one, config, relay), patience, self._announce_state)
         remote.trouble = life.doubt
+        if relay is not None:
+            relay.watch_lists(life.lists_changed)
         return HostedServer(one, life, pin, relay)
 
     def _judge_by(self, pin: Pin | None, relay: ServerRelay | None) -> Judge:
@@ -351,6 +353,7 @@ class Host:
         answers: Answerer,
         on_log: OnLog,
         on_lost: Callable[[Exception], None],
+        on_lists_changed: Callable[[], None],
         *,
         auth: Auth | None = None,
     ) -> Client:
@@ -360,7 +363,17 @@ class Host:
         if isinstance(target, CallerTargets):
             target = target.for_caller(caller)
         timeout = max(one.seconds or 0.0, _ANSWER_SECONDS)
-        client = Client(target, timeout=timeout, answers=answers, on_log=on_log, on_lost=on_lost, **settings)
+        client = Client(
+            target,
+            timeout=timeout,
+            on_tools_changed=on_lists_changed,
+            on_resources_changed=on_lists_changed,
+            on_prompts_changed=on_lists_changed,
+            on_lost=on_lost,
+            on_log=on_log,
+            answers=answers,
+            **settings,
+        )
         seconds = self.patience.start if one.start_seconds is None else one.start_seconds
         try:
             async with asyncio.timeout(seconds):

@@ -78,9 +78,9 @@ from tooltrue.tools.content import failed
 from tooltrue.tools.threads import ThreadPool
 from tooltrue.tools.vocabulary import (
     EVERYONE,
+    LIST_KINDS,
     CompletionGet,
     Entry,
-    Kind,
     LibraryOperation,
     PromptGet,
     ProviderChange,
@@ -221,6 +221,13 @@ class Remote:
         is_of_rules = context is None or context.principal is EVERYONE
         return None if is_of_rules or not self.has_lists_of_callers else self._callers
 
+    def lists_changed(self, caller: str) -> bool:
+        """Have the lists of this caller read again when it uses them next. Returns whether it has lists of its own."""
+        if self._callers is None or not self.has_lists_of_callers:
+            return False
+        self._callers.announced(caller)
+        return True
+
     async def close(self) -> None:
         """End what is being read for callers."""
         if self._callers is not None:
@@ -281,7 +288,7 @@ class Remote:
         was_of_callers = self.has_lists_of_callers
         self._published = listing
         if was_of_callers != self.has_lists_of_callers:  # callers see other lists now
-            for kind in _KINDS:
+            for kind in LIST_KINDS:
                 self._announce(ProviderChange(kind))
 
     async def inspect_again(self) -> None:
@@ -468,7 +475,6 @@ class Remote:
             deadline.end()
 
 
-_KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts")
 CONNECT: Final = "connect"
 
 

@@ -135,6 +135,13 @@ class Life:
         """Check the connection: a call found it broken."""
         self.wake.doubt()
 
+    def lists_changed(self, caller: str) -> None:
+        """Have lists read again that the server has announced as changed over a connection of this caller: those of the
+        caller if it has lists of its own, and else those of all, over the connection of the host. A server cannot show
+        a caller what the host has not inspected for all."""
+        if not self.remote.lists_changed(caller):
+            self.wake.changed()
+
     async def run(self) -> None:
         """Start the server and keep it running until this is cancelled, or a retry is useless."""
         pause = self.patience.again

@@ -125,6 +125,11 @@ class ServerRelay(UpstreamCalls, Protocol):
 
     def on_log(self, message: LogMessage) -> None: ...
 
+    def watch_lists(self, changed: Callable[[str], None]) -> None:
+        """Have ``changed`` called with the id of a caller when the server announces over a connection of this caller
+        that a list has changed."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -145,6 +150,7 @@ class OpenConnection(Protocol):
         answers: Answerer,
         on_log: Callable[[LogMessage], None],
         on_lost: Callable[[Exception], None],
+        on_lists_changed: Callable[[], None],
         *,
         auth: Auth | None = None,
     ) -> Client: ...

@@ -7,7 +7,7 @@ and end up in the audit log; those of :class:`ToolCall` are replaced on the way 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
 
@@ -91,6 +91,8 @@ Unwatch: TypeAlias = Callable[[], None]
 
 AnswerT = TypeVar("AnswerT")
 Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource", "task"]
+LIST_KINDS: Final[tuple[Kind, ...]] = ("tools", "resources", "prompts")
+"""The kinds of changes that concern a list."""
 
 
 class ProviderChange(Value, frozen=True):
