@@ -2,23 +2,8 @@
 // Usage: typescript_v1.mjs CALLS (URL | COMMAND ARGUMENT...)
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-function transport([first, ...rest]) {
-  if (first.startsWith('http://')) return new StreamableHTTPClientTransport(new URL(first));
-  return new StdioClientTransport({ command: first, args: rest });
-}
-
-// The client keeps the agreed revision to itself, but tells its transport.
-function listening(carrier, hear) {
-  const tell = carrier.setProtocolVersion?.bind(carrier);
-  carrier.setProtocolVersion = (revision) => {
-    hear(revision);
-    tell?.(revision);
-  };
-  return carrier;
-}
+import { transport } from './typescript_v1_transport.mjs';
 
 async function call(client, [name, args]) {
   const result = await client.callTool({ name, arguments: args });
@@ -28,7 +13,7 @@ async function call(client, [name, args]) {
 
 async function seen(calls, target) {
   let revision = null;
-  const carrier = listening(transport(target), (told) => (revision = told));
+  const carrier = transport(target, (told) => (revision = told));
   const client = new Client({ name: 'interop', version: '1' }, { capabilities: {} });
   await client.connect(carrier, { timeout: 20_000 });
   const { tools } = await client.listTools();

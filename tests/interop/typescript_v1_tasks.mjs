@@ -3,26 +3,11 @@
 // Each call is [TOOL, ARGUMENTS, HOW]: "stream" follows the task to its end, "task" asks for one, "cancel" cancels it.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, CreateTaskResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
+import { transport } from './typescript_v1_transport.mjs';
+
 const RELATED = 'io.modelcontextprotocol/related-task';
-
-function transport([first, ...rest]) {
-  if (first.startsWith('http://')) return new StreamableHTTPClientTransport(new URL(first));
-  return new StdioClientTransport({ command: first, args: rest });
-}
-
-// The client keeps the agreed revision to itself, but tells its transport.
-function listening(carrier, hear) {
-  const tell = carrier.setProtocolVersion?.bind(carrier);
-  carrier.setProtocolVersion = (revision) => {
-    hear(revision);
-    tell?.(revision);
-  };
-  return carrier;
-}
 
 async function followed(client, name, args) {
   let task = null;
@@ -54,7 +39,7 @@ const HOW = { stream: followed, task: begun, cancel: cancelled };
 async function seen(calls, target) {
   let revision = null;
   const asked = [];
-  const carrier = listening(transport(target), (told) => (revision = told));
+  const carrier = transport(target, (told) => (revision = told));
   const client = new Client({ name: 'interop', version: '1' }, { capabilities: { elicitation: {} } });
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
     asked.push(RELATED in params._meta);

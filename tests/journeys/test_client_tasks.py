@@ -12,6 +12,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from support.serving import ask_to_end, command, environment, free_port, started, wait_for_port
+from support.slow_task import SLOW_TASK
 from tooltrue import Client, Context, Form, Server, TaskCancelled, Tasks
 from tooltrue.errors import InvalidParams, RequestTimeout
 from tooltrue.testing.state import LIMIT
@@ -92,34 +93,13 @@ def test_another_client_comes_back_to_a_task(tmp_path: Path):
     asyncio.run(main())
 
 
-SLOW = """
-import asyncio, os, pathlib, sys
-
-from tooltrue import Server, Tasks
-
-folder = pathlib.Path(__file__).parent
-server = Server("slow", tasks=Tasks(store=f"sqlite:///{folder}/tasks.db", poll_seconds=0.05))
-
-
-@server.tool(effect="read", task=True)
-async def slow() -> str:
-    '''Wait until the second process.'''
-    with (folder / "begun").open("a") as begun:
-        begun.write(f"{os.getpid()}\\n")
-    print("the tool has begun", file=sys.stderr, flush=True)
-    if len((folder / "begun").read_text().splitlines()) < 2:
-        await asyncio.Event().wait()
-    return "done"
-"""
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("keys", [{}, {"TOOLTRUE_SEALING_KEY": "k" * 43 + "="}], ids=["keys of its own", "shared keys"])
 @pytest.mark.parametrize("end", [ask_to_end, subprocess.Popen.kill], ids=["asked to end", "killed"])
 def test_a_call_survives_the_restart_of_its_server(
     end: Callable[[subprocess.Popen[bytes]], None], keys: dict[str, str], tmp_path: Path
 ):
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.py").write_text(SLOW_TASK)
     port = free_port()
     arguments = command("serve", str(tmp_path / "slow.py"), "--http", f"127.0.0.1:{port}")
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}

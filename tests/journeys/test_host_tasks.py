@@ -18,6 +18,7 @@ from support.fake_secrets import FAKES
 from support.guarded_host import Person
 from support.hosting import Published, tool
 from support.serving import ask_to_end, command, environment, free_port, started, wait_for_port
+from support.slow_task import SLOW_TASK
 from support.wire.scripted import AheadLoop
 from tooltrue import Context, Form, Hooks, Server, Tasks, model_of
 from tooltrue.client.answers import Elicitation
@@ -325,36 +326,6 @@ def test_a_task_without_a_result_is_an_error_for_the_model(end: dict[str, Any], 
 
 # --- connections ------------------------------------------------------------------------------------------------------
 
-SLOW = """
-import asyncio, os, pathlib, sys
-
-from tooltrue import Server, Tasks
-
-folder = pathlib.Path(__file__).parent
-server = Server("slow", tasks=Tasks(store=f"sqlite:///{folder}/tasks.db", poll_seconds=0.05), audit=False)
-
-
-@server.tool(effect="read", task=True)
-async def slow() -> str:
-    '''Wait until the second process.'''
-    with (folder / "begun").open("a") as begun:
-        begun.write(f"{os.getpid()}\\n")
-    print("the tool has begun", file=sys.stderr, flush=True)
-    if len((folder / "begun").read_text().splitlines()) < 2:
-        await asyncio.Event().wait()
-    return "done"
-
-
-@server.tool(effect="read")
-def end() -> str:
-    '''End the process.'''
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    server.run()
-"""
-
 
 def soon_back() -> dict[str, Any]:
     """The settings of a host that connects soon after a loss. Its tools only read, so that nobody is asked, and the
@@ -365,7 +336,7 @@ def soon_back() -> dict[str, Any]:
 
 @pytest.mark.process
 def test_a_task_is_followed_while_its_server_on_http_is_restarted_even_if_the_host_connects_anew(tmp_path: Path):
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.py").write_text(SLOW_TASK)
     port = free_port()
     arguments = command("serve", str(tmp_path / "slow.py"), "--http", f"127.0.0.1:{port}")
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
@@ -392,7 +363,7 @@ def test_a_task_is_followed_while_its_server_on_http_is_restarted_even_if_the_ho
 
 def local(folder: Path) -> Host:
     """A host that starts its server itself."""
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(SLOW_TASK)
     file = folder / "servers.json"
     # A server that starts slowly would be taken for one of an earlier revision, which has no such tasks.
     slow = {"command": sys.executable, "args": [str(folder / "slow.py")], "revision": "2026-07-28"}
