@@ -42,7 +42,7 @@ from tooltrue.transport.carrier import Refusal
 from tooltrue.transport.fetch import Fetcher
 from tooltrue.wording import sentence
 
-__all__ = ["CallerAuth", "CallerGrants", "GrantRequest", "GrantRequired", "GrantSettings", "SignInSettings"]
+__all__ = ["CallerAuth", "CallerGrants", "GrantRequest", "GrantRequired", "GrantSettings"]
 
 PAGE: Final = "/grants"
 CALLBACK: Final = "/grants/callback"
@@ -66,18 +66,6 @@ class GrantSettings(Value, frozen=True):
 
     def __repr__(self) -> str:
         return f"GrantSettings({self.client_id or self.metadata_url!r}, …)"
-
-
-class SignInSettings(Value, frozen=True):
-    """The gateway as a client of the callers' issuer. ``issuer`` names it where callers have several."""
-
-    client_id: str
-    client_secret: str | None = None
-    issuer: str | None = None
-    trusted: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"SignInSettings({self.client_id!r}, …)"
 
 
 class GrantRequest(Value, frozen=True):

@@ -15,10 +15,11 @@ from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.client.oauth import SignIn
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
-from tooltrue.gateway.caller_grants import CallerGrants, SignInSettings
+from tooltrue.gateway.caller_grants import CallerGrants
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.enterprise_exchange import EnterpriseExchange
 from tooltrue.gateway.held_operations import MOST_HELD
+from tooltrue.gateway.issuer_sign_in import SignInSettings
 from tooltrue.gateway.server_auth import (
     SecretAbsent,
     auth_of,
