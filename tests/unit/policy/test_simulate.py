@@ -106,3 +106,9 @@ def test_where_every_answer_is_the_same_a_mask_does_not_matter():
     assert would(text, arguments={"amount": "[masked]"}, masked=["/amount"]) == "allow"
     first = '[[rules]]\nprincipal = "ann"\nthen = "deny"\n' + LIMIT
     assert would(first, arguments={"amount": "[masked]"}, masked=["/amount"]) == "deny"
+
+
+def test_a_rule_for_a_server_is_for_the_records_of_that_server():
+    text = '[[rules]]\nserver = "bank"\nthen = "allow"\n'
+    assert would(text, server="bank") == "allow"
+    assert would(text, server="shop") == "deny"

@@ -752,6 +752,11 @@ class Server:
         """Apply the operator's file, before the first use; its settings override the author's."""
         self._deploy(config=config)
 
+    @property
+    def operator_config(self) -> OperatorConfig | None:
+        """The operator's file, if there is one."""
+        return self._deployment.config
+
     def started_as(self, started: str) -> None:
         """Set the name of this instance, before the first use, unless one is set already."""
         if not (self.settings.instance or self._deployment.started):

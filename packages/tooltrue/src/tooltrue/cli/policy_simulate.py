@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from tooltrue.policy.audit.log_queries import entries, record_of
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.rule import Rules
-from tooltrue.policy.rules.simulate import Reconsidered, replay
+from tooltrue.policy.rules.simulate import ReplayCounts, replay
 from tooltrue.state.places import beside
 from tooltrue.state.urls import open_log
 from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded
@@ -44,38 +43,35 @@ def command(config: str, log: str, server: str, changes: bool) -> None:
     rules = read_operator_config(config).over(Guard(), server).rules
     if rules is None:
         raise ConfigurationError.of(CONFIG_WITHOUT_RULES, file=config)
-    is_file = Path(log).is_file()
-    counts = Counter(map(_row, replay(rules, _lines(Path(log))))) if is_file else _count(rules, log)
-    rows = [(was, would, subject, rule, str(count)) for (was, would, subject, rule), count in sorted(counts.items())]
-    visible_rows = [row for row in rows if not changes or row[0] != row[1]]
+    counts = _counts(rules, _lines(Path(log))) if Path(log).is_file() else _counts_of_log(rules, log)
+    rows = [(was, would, of, by or "(no rule)", str(count)) for (was, would, of, by), count in counts.rows.items()]
+    visible_rows = [row for row in sorted(rows) if not changes or row[0] != row[1]]
     if visible_rows:
         show_rows([("was", "would be", "of", "by", "times"), *visible_rows])
-    changed = sum(count for (was, would, *_), count in counts.items() if would not in (was, "undecidable"))
-    open_ones = sum(count for (_, would, *_), count in counts.items() if would == "undecidable")
-    tell(f"{counts.total()} records: {changed} would be decided otherwise, {open_ones} undecidable.")
+    tell(f"{counts.total} records: {counts.changed} would be decided otherwise, {counts.undecidable} undecidable.")
 
 
-_Row = tuple[str, str, str, str]
+def _counts(rules: Rules, records: Iterable[Mapping[str, Any]]) -> ReplayCounts:
+    counts = ReplayCounts()
+    for one in replay(rules, records):
+        counts.add(one)
+    return counts
 
 
-def _count(rules: Rules, log: str) -> Counter[_Row]:
+def _counts_of_log(rules: Rules, log: str) -> ReplayCounts:
     path = beside(log, "")
     if path and not Path(path).is_file():  # opening it would create it
         raise ConfigurationError.of(FILE_UNREADABLE, file=path, problem=Worded(REASON_FILE_NOT_FOUND, {}))
 
-    async def count() -> Counter[_Row]:
-        counts: Counter[_Row] = Counter()
+    async def count() -> ReplayCounts:
+        counts = ReplayCounts()
         async with open_log(log) as opened:
             async for entry in entries(opened):
-                counts.update(map(_row, replay(rules, [record_of(entry)])))
+                for one in replay(rules, [record_of(entry)]):
+                    counts.add(one)
         return counts
 
     return asyncio.run(count())
-
-
-def _row(one: Reconsidered) -> _Row:
-    subject = one.record.subject
-    return one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule or "(no rule)"
 
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:

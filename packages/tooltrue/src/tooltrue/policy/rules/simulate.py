@@ -6,6 +6,7 @@ that is missing, and the verdict depends on it, the result is "undecidable".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
@@ -17,7 +18,7 @@ from tooltrue.protocol.schema import Schema, compile_schema
 from tooltrue.protocol.types import Value
 from tooltrue.tools.vocabulary import EFFECTS, Effect, Principal, Tool
 
-__all__ = ["Happened", "Reconsidered", "happened", "replay"]
+__all__ = ["Happened", "Reconsidered", "ReplayCounts", "happened", "replay"]
 
 Would: TypeAlias = Literal["allow", "deny", "ask", "undecidable"]
 
@@ -83,6 +84,34 @@ class Reconsidered(Value, frozen=True):
     rule: str
 
 
+class ReplayCounts:
+    """The counts of a replay. A row is the verdict of the record, the verdict now, the subject and the rule, which is
+    empty if no rule decides."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[tuple[str, Would, str, str]] = Counter()
+
+    def add(self, one: Reconsidered) -> tuple[str, Would, str, str]:
+        """Count a record, and return its row."""
+        subject = one.record.subject
+        row = one.record.was, one.would, getattr(subject, "uri", subject.name), one.rule
+        self.rows[row] += 1
+        return row
+
+    @property
+    def total(self) -> int:
+        return self.rows.total()
+
+    @property
+    def changed(self) -> int:
+        """The number of records that would be decided otherwise."""
+        return sum(count for (was, would, *_), count in self.rows.items() if would not in (was, "undecidable"))
+
+    @property
+    def undecidable(self) -> int:
+        return sum(count for (_, would, *_), count in self.rows.items() if would == "undecidable")
+
+
 def replay(rules: Rules, records: Iterable[Mapping[str, Any]]) -> Iterator[Reconsidered]:
     for record in records:
         one = happened(record)
@@ -92,7 +121,8 @@ def replay(rules: Rules, records: Iterable[Mapping[str, Any]]) -> Iterator[Recon
 
 def _again(rules: Rules, one: Happened) -> Reconsidered:
     possible: list[tuple[Would, str]] = []
-    for rule in rules.here():
+    server = one.subject.server if isinstance(one.subject, Tool) else ""
+    for rule in rules.here(server):
         stop = rule.stop_at(one.subject) or rule.stop(one.principal, _readable(rule, one), rules.local_scopes)
         if stop in ("", OPEN):
             possible.append((_would(rule), rule.name))
