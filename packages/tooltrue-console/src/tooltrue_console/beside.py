@@ -39,7 +39,7 @@ class Beside:
 
 def _desk(server: Server) -> Desk:
     settings = server.settings
-    return Desk(DeskSettings(approvals=settings.confirm.store or "", logs=_log_of(server)))
+    return Desk(DeskSettings(approvals=settings.confirm.store or "", logs=_log_of(server), server=server))
 
 
 def _log_of(server: Server) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tooltrue.app import Server
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
@@ -26,12 +27,15 @@ __all__ = ["Desk", "DeskSettings"]
 class DeskSettings:
     """The operator's choices. ``approvals`` is the URL of the store of tickets and sessions, ``logs`` has further audit
     logs by name, ``acts`` is the URL of the log of what people do here. ``approves_own``: the caller of a tool may
-    approve the call."""
+    approve the call. ``config`` is the operator's file, and ``server`` the server that the console stands beside, whose
+    file takes precedence."""
 
     approvals: str = ""
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     acts: str = ""
     approves_own: bool = False
+    config: str = ""
+    server: Server | None = None
 
 
 class Desk:

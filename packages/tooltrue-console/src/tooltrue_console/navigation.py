@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_console.pages import approvals, calls, log
+from tooltrue_console.pages import approvals, calls, log, rules
 from tooltrue_console.visits import Endpoint
 
 __all__ = ["SECTIONS", "ConsoleSection", "section_of"]
@@ -28,6 +28,7 @@ SECTIONS: Final[Sequence[ConsoleSection]] = (
     ConsoleSection("approvals", approvals.ENDPOINTS),
     ConsoleSection("calls", calls.ENDPOINTS),
     ConsoleSection("log", log.ENDPOINTS),
+    ConsoleSection("rules", rules.ENDPOINTS),
 )
 
 

@@ -127,6 +127,61 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "export": ("Export", "导出"),
     "sound": ("Sound", "完好"),
     "unsound": ("Not proven", "未能证明"),
+    # rules
+    "rules": ("Rules", "规则"),
+    "rules_in_order": ("{file}, in the order in which the rules are tried", "{file}，按规则的尝试顺序"),
+    "rules_changed": (
+        "The file has changed since the server read it. The server goes by the rules in this table; the text below is "
+        "that of the file.",
+        "服务器读取之后，该文件已被修改。服务器仍按此表中的规则运行；下方为文件的当前内容。",
+    ),
+    "place": ("Place", "位置"),
+    "then": ("Then", "结果"),
+    "conditions": ("Conditions", "条件"),
+    "always": ("every use", "任何使用"),
+    "decides": ("Which rule decides", "由哪条规则决定"),
+    "decides_hint": (
+        "No tool is called. Without arguments the decision is the one that lists use.",
+        "不会调用任何工具。不填参数时，显示用于列表的判定。",
+    ),
+    "scopes": ("Scopes of the caller", "调用方的权限范围"),
+    "json_arguments": ("Arguments as JSON", "JSON 格式的参数"),
+    "explain": ("Explain", "解释"),
+    "verdict": ("Decision", "判定"),
+    "told": ("The caller is told: {reason}", "告知调用方：{reason}"),
+    "by_no_rule": (
+        "No rule says so: none of them matches, or the tool or its server asks for more.",
+        "这并非由规则决定：没有规则匹配，或工具或其服务器另有要求。",
+    ),
+    "steps": ("Rules that were tried", "已尝试的规则"),
+    "why_not": ("Why", "原因"),
+    "try_rules": ("What a changed file would have decided", "修改后的文件会如何判定"),
+    "try_hint": (
+        "Change the text and replay the last calls against it. No file is written, and no tool is called. Passwords in "
+        "URLs are left out.",
+        "修改文本，并用它重新判定最近的调用。不会写入文件，也不会调用工具。URL 中的密码不显示。",
+    ),
+    "rules_text": ("Text of the file", "文件内容"),
+    "last_calls": ("Of the last records", "最近的记录数"),
+    "simulate": ("Simulate", "模拟"),
+    "simulated": (
+        "{total} records: {changed} would be decided otherwise, {undecidable} undecidable.",
+        "{total} 条记录：{changed} 条的判定会不同，{undecidable} 条无法判定。",
+    ),
+    "was": ("Was", "原判定"),
+    "would": ("Would be", "新判定"),
+    "times": ("Times", "次数"),
+    "records": ("Records", "记录"),
+    "no_rule": ("no rule", "无规则"),
+    "today": ("Simulate with today's rules", "用当前规则模拟"),
+    "undecidable_hint": (
+        "Undecidable: a rule reads arguments that are masked or cut in the record.",
+        "无法判定：规则需要读取的参数在记录中已被遮盖或截断。",
+    ),
+    "verdict_allow": ("allowed", "允许"),
+    "verdict_ask": ("a person is asked", "询问人工"),
+    "verdict_deny": ("refused", "拒绝"),
+    "verdict_undecidable": ("undecidable", "无法判定"),
 }
 
 

@@ -110,3 +110,27 @@ NOTE_CONSOLE_LINK: Final = message(
     "Open it by this link, which works once, within ten minutes: {link}",
     "请用此链接打开，十分钟内仅可使用一次：{link}",
 )
+
+# rules, contracts, doctor
+CONSOLE_RULES_UNKNOWN: Final = message(
+    "TT9440",
+    "The console knows no file of rules. Start it with `tooltrue console --config FILE`, or beside a server with "
+    "`tooltrue serve --config FILE --console`.",
+    "控制台没有规则文件。请用 `tooltrue console --config FILE` 启动控制台，或用 `tooltrue serve --config FILE "
+    "--console` 与服务器一同启动。",
+)
+CONSOLE_ARGUMENTS_INVALID: Final = message(
+    "TT9441",
+    'The arguments are no JSON object: {problem}. Write them as {{"NAME": VALUE}}.',
+    '参数不是 JSON 对象：{problem}。请写成 {{"名称": 值}}。',
+)
+CONSOLE_FILE_WITHOUT_RULES: Final = message(
+    "TT9442",
+    "The file has no [[rules]], so every call is decided by the server itself.",
+    "该文件没有 [[rules]]，因此每次调用均由服务器自身决定。",
+)
+CONSOLE_RECORD_NOT_DECIDED: Final = message(
+    "TT9443",
+    "Record {position} of {name} is not about the use of a tool, a resource or a prompt, so no rule decides about it.",
+    "{name} 的记录 {position} 不涉及工具、资源或提示的使用，因此没有规则对其作出判定。",
+)

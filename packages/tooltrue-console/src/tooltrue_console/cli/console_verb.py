@@ -32,6 +32,7 @@ _ADDRESS = "127.0.0.1:8765"
 @click.option(
     "--log", "logs", multiple=True, metavar="NAME=URL", help="A further audit log: sqlite:PATH or postgresql://…"
 )
+@click.option("--config", metavar="FILE", help="The operator's file, for the pages on rules.")
 @click.option("--acts", metavar="URL", help="The log of what people do here. Default: a file of your own.")
 @click.option("--approve-own", is_flag=True, help="Let the caller of a tool approve the call.")
 @click.option("--link", "link_only", metavar="URL", is_flag=False, flag_value="", help="Print a new link, and end.")
@@ -41,16 +42,21 @@ def command(
     hosts: tuple[str, ...],
     store: str | None,
     logs: tuple[str, ...],
+    config: str | None,
     acts: str | None,
     approve_own: bool,
     link_only: str | None,
 ) -> None:
-    """Show pending approvals, calls and logs in a browser, and let a person decide.
+    """Show pending approvals, calls, logs and rules in a browser, and let a person decide.
 
     On this machine, a link with a token that works once opens it. Elsewhere people sign in by a key with the scopes
     console:read, console:approve and console:admin.
     """
-    desk = Desk(DeskSettings(store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own))
+    desk = Desk(
+        DeskSettings(
+            store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own, config=config or ""
+        )
+    )
     if link_only is not None:
         new_link(desk, link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")
         return

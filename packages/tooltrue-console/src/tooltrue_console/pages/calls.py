@@ -15,7 +15,7 @@ from tooltrue_console.desk import Desk
 from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
 from tooltrue_console.wording import CONSOLE_RECORD_UNKNOWN
 
-__all__ = ["ENDPOINTS", "FILTERS", "record_table", "row"]
+__all__ = ["ENDPOINTS", "FILTERS", "read_record", "record_table", "row"]
 
 FILTERS: Final[Mapping[str, str]] = {
     "who": "caller",
@@ -122,10 +122,7 @@ _SHOWN: Final = (
 async def show_one(desk: Desk, visit: PageVisit) -> Answer:
     """One record, with everything that it holds."""
     name, position = visit.parts["log"], int(visit.parts["position"])
-    async with desk.logs.open(name) as opened:
-        entry = next(iter(await opened.log.read(position - 1, 1)), None)
-    if entry is None or entry.position != position:
-        raise ConfigurationError.of(CONSOLE_RECORD_UNKNOWN, name=name[:80], position=position)
+    entry = await read_record(desk, name, position)
     record = record_of(entry)
     facts = {member: _text(record[member]) for member in _SHOWN if member in record}
     others = {member: _text(value) for member, value in record.items() if member not in {*_SHOWN, "arguments"}}
@@ -140,6 +137,15 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "outcome": str(record.get("outcome", "")),
     }
     return Html("call.html", values, title="calls")
+
+
+async def read_record(desk: Desk, name: str, position: int) -> Entry:
+    """One entry of a log. ``ConfigurationError`` if there is none."""
+    async with desk.logs.open(name) as opened:
+        entry = next(iter(await opened.log.read(position - 1, 1)), None)
+    if entry is None or entry.position != position:
+        raise ConfigurationError.of(CONSOLE_RECORD_UNKNOWN, name=name[:80], position=position)
+    return entry
 
 
 def _text(value: Any) -> str:

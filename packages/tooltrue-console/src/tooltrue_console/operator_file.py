@@ -1,0 +1,73 @@
+"""The operator's file as the pages show it: the rules that hold, and the text on disk. Never written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrue.errors import ConfigurationError
+from tooltrue.policy.config import OperatorConfig, examine, text_of
+from tooltrue.policy.guard import Guard
+from tooltrue.policy.rules.rule import Rules
+from tooltrue_console.desk import DeskSettings
+from tooltrue_console.wording import CONSOLE_FILE_WITHOUT_RULES, CONSOLE_RULES_UNKNOWN
+
+__all__ = ["OperatorFile", "guard_of", "operator_file", "rules_of", "without_passwords"]
+
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^\s\"'@]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFile:
+    """``config`` is the file as it holds: as the server has read it, or as it is now. ``text`` is the text on disk, and
+    ``has_changed`` tells whether a server has read another one. ``problems`` are those of the file on disk; without a
+    server, no rule holds while there are some."""
+
+    config: OperatorConfig
+    text: str
+    problems: tuple[ConfigurationError, ...] = ()
+    has_changed: bool = False
+    is_held: bool = True
+
+    def held(self) -> OperatorConfig:
+        """The file whose rules hold. ``ConfigurationError`` if it has a problem."""
+        if not self.is_held:
+            raise self.problems[0]
+        return self.config
+
+
+def operator_file(settings: DeskSettings) -> OperatorFile:
+    """Read the file. ``ConfigurationError`` if there is none, or if it cannot be read."""
+    held = None if settings.server is None else settings.server.operator_config
+    if held is not None:
+        try:
+            text = text_of(held.name)
+        except ConfigurationError as error:  # the server goes on with what it has read
+            return OperatorFile(held, held.text, (error,))
+        return OperatorFile(held, text, has_changed=text != held.text)
+    if not settings.config:
+        raise ConfigurationError.of(CONSOLE_RULES_UNKNOWN)
+    config, problems = examine(settings.config)
+    return OperatorFile(config, config.text, tuple(problems), is_held=not problems)
+
+
+def guard_of(settings: DeskSettings, config: OperatorConfig | None, server: str = "") -> Guard:
+    """The guard that decides: that of the server beside, or one with the settings of the file for a server of this
+    name."""
+    if settings.server is not None:
+        return settings.server.settings
+    return Guard() if config is None else config.over(Guard(), server)
+
+
+def rules_of(config: OperatorConfig, server: str) -> Rules:
+    """The rules of a file for a server of this name. ``ConfigurationError`` if there are none."""
+    rules = config.over(Guard(), server).rules
+    if rules is None:
+        raise ConfigurationError.of(CONSOLE_FILE_WITHOUT_RULES)
+    return rules
+
+
+def without_passwords(text: str) -> str:
+    """The text in a form that every reader of the console may see: the credentials in URLs are left out."""
+    return _CREDENTIALS.sub("…@", text)
