@@ -140,6 +140,10 @@ def test_a_changed_tool_of_a_server_waits_for_review(tmp_path: Path) -> None:
     review = desk.run("pins", "servers.json")
     assert review.returncode == 1
     assert "added     $.tools.wipe" in review.stdout
+    assert "stays hidden" in desk.run("pins", "servers.json", "good", "--refuse").stdout
+    assert "good_wipe" not in desk.run("list", "servers.json").stdout
+    assert desk.run("pins", "servers.json").stdout.startswith("good: refused\n")
+    assert desk.run("pins", "servers.json", "--refuse").returncode == 2
     assert desk.run("pins", "servers.json", "good", "wipe", "--accept").returncode == 2
     assert desk.run("pins", "servers.json", "good", "wipe", "--accept", "--yes").returncode == 0
     assert "good_wipe" in desk.run("list", "servers.json").stdout

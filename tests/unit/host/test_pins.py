@@ -362,3 +362,45 @@ def test_another_process_begins_with_what_its_callers_are_shown(tmp_path: Path) 
 
 def named(name: str) -> wire.ToolDefinition:
     return wire.ToolDefinition(name, {"type": "object"}, description=f"The tool {name}.")
+
+
+def test_what_is_refused_stays_hidden_and_can_still_be_accepted(tmp_path: Path) -> None:
+    pin = of_callers(tmp_path)
+    held(pin, report("Report the day."))
+    held(pin, report("Report the year."))
+    review = pin.review()
+    assert review is not None
+    pin.refuse(review)
+    again = of_callers(tmp_path)
+    assert held(again, report("Report the year.")) == ["report"]
+    refused = again.review()
+    assert refused is not None
+    assert (review.is_refused, refused.is_refused) == (False, True)
+    again.accept(refused)
+    assert held(of_callers(tmp_path), report("Report the year.")) == []
+
+
+def test_a_refusal_is_of_the_contract_that_was_reviewed_alone(tmp_path: Path) -> None:
+    pin = of_callers(tmp_path)
+    held(pin, report("Report the day."))
+    held(pin, report("Report the year."))
+    review = pin.review()
+    assert review is not None
+    pin.refuse(review)
+    held(of_callers(tmp_path), report("Report the century."))
+    later = pin.review()
+    assert later is not None
+    assert later.is_refused is False
+    with pytest.raises(ConfigurationError):
+        pin.refuse(review)
+
+
+def test_the_pins_of_a_user_are_found_by_their_keys(tmp_path: Path) -> None:
+    assert Pins(tmp_path).known_keys() == []
+    pin = of_callers(tmp_path)
+    held(pin, report("Report the day."))
+    held(pin, report("Report the year."))
+    (key,) = Pins(tmp_path).known_keys()
+    again = Pins(tmp_path).of_key(key)
+    assert (again.server, again.file, again.waiting) == ("a", pin.file, pin.waiting)
+    assert again.names() == {"report"}

@@ -271,6 +271,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "未经接受的内容不会提供给任何人。如有待接受的内容，退出码为 1。"
         ),
         "--accept": "接受 SERVER 当前发布的内容：给出的每个 TOOL，未给出时为全部。",
+        "--refuse": "拒绝 SERVER 当前发布的内容：它仍不会提供给任何人。",
         "--yes": "与 --accept 同用：不作询问，用于脚本。",
     },
     "policy": {

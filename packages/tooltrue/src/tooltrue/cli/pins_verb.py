@@ -24,17 +24,23 @@ __all__ = ["command"]
 @click.argument("server", required=False)
 @click.argument("tools", nargs=-1, metavar="[TOOL]...")
 @click.option("--accept", is_flag=True, help="Accept what SERVER publishes now: each TOOL, or all of it.")
+@click.option("--refuse", is_flag=True, help="Refuse what SERVER publishes now: it stays hidden.")
 @click.option("--yes", is_flag=True, help="With --accept: do not ask, for scripts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(file: str, server: str | None, tools: tuple[str, ...], accept: bool, yes: bool, as_json: bool) -> None:
+def command(
+    file: str, server: str | None, tools: tuple[str, ...], accept: bool, refuse: bool, yes: bool, as_json: bool
+) -> None:
     """Show the changes that the servers of FILE published when last started, and that are not accepted yet: each with
     its class, and any sign of tool poisoning. A change is hidden until it is accepted. Exits with 1 if one waits."""
     pins = _pins(file, server)
     waiting = {label: review for label, pin in pins.items() if (review := pin.review()) is not None}
-    if accept:
+    if accept or refuse:
         if server is None:
-            raise misuse("--accept needs a SERVER.")
-        _accept(pins[server], waiting.get(server), tools, yes)
+            raise misuse("--accept needs a SERVER." if accept else "--refuse needs a SERVER.")
+        if accept:
+            _accept(pins[server], waiting.get(server), tools, yes)
+        else:
+            _refuse(pins[server], waiting.get(server))
         return
     if as_json:
         show_json({label: review.data() for label, review in waiting.items()})
@@ -69,10 +75,22 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
         tell("No change was accepted.")
 
 
+def _refuse(pin: Pin, review: Review | None) -> None:
+    if review is None:
+        tell("No entry waits.")
+        return
+    _show([review])
+    pin.refuse(review)
+    tell("Refused: it stays hidden, and can still be accepted.")
+
+
 def _show(reviews: Iterable[Review]) -> None:
     has_entries = False
     for review in reviews:
-        tell(("\n" if has_entries else "") + one_line(review.server), bold=True)
+        tell(
+            ("\n" if has_entries else "") + one_line(review.server) + (": refused" if review.is_refused else ""),
+            bold=True,
+        )
         for line in review.lines():
             tell(f"  {line}")
         has_entries = True

@@ -22,6 +22,7 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.contract.contract import Contract
 from tooltrue.contract.diff import Class, ContractChange, Diff, diff
 from tooltrue.contract.digests import Definition, digest
+from tooltrue.contract.files import write_whole
 from tooltrue.contract.finding import ScanFinding, is_blocked
 from tooltrue.contract.lock import Lock, find, read, write
 from tooltrue.contract.neighbours import NOBODY, Neighbours
@@ -40,12 +41,14 @@ __all__ = ["Pin", "Pins", "Review", "instance_of"]
 @dataclass(frozen=True, slots=True)
 class Review:
     """A pending review: the changes since the last acceptance, and the suspicious findings in them. ``digest``
-    identifies all that is published, so that only the contract that was shown can be accepted."""
+    identifies all that is published, so that only the contract that was shown can be accepted. ``is_refused``: a person
+    has refused this contract; it stays quarantined, and can still be accepted."""
 
     server: str
     digest: str
     changes: Diff
     findings: Mapping[str, tuple[ScanFinding, ...]] = field(default_factory=dict[str, tuple[ScanFinding, ...]])
+    is_refused: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -54,7 +57,7 @@ class Review:
 
     def data(self) -> dict[str, Json]:
         findings = {name: [one.data() for one in those] for name, those in self.findings.items()}
-        return {**self.changes.data(), "findings": findings}
+        return {**self.changes.data(), "findings": findings, "refused": self.is_refused}
 
     def lines(self, language: str = "en") -> Iterator[str]:
         yield from self.changes.lines(language)
@@ -84,9 +87,23 @@ class Pins:
 
     def of(self, file: str, server: ServerConfig) -> Pin:
         """The pin of a server as this file names it. With another command or address it is another server."""
-        key = _key(file, server)
-        folder = self._folder or state_folder() / "pins"
-        return Pin(server.label, folder / f"{key}.lock", folder / f"{key}.new.lock")
+        return self._pin(_key(file, server), server.label)
+
+    def known_keys(self) -> list[str]:
+        """The keys of all pins of this user, whichever file names their servers."""
+        return sorted(file.stem for file in self._place.glob("*.lock") if not file.stem.endswith(".new"))
+
+    def of_key(self, key: str) -> Pin:
+        """The pin with one of :meth:`known_keys`, and the label of its server. ``ConfigurationError`` where it cannot
+        be read."""
+        return self._pin(key, read(self._place / f"{key}.lock").name)
+
+    @property
+    def _place(self) -> Path:
+        return self._folder or state_folder() / "pins"
+
+    def _pin(self, key: str, label: str) -> Pin:
+        return Pin(label, self._place / f"{key}.lock", self._place / f"{key}.new.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +201,44 @@ class Pin:
         for (section, name), what in suspicious(published, neighbours).items():
             if is_blocked(what) and _counts(changes.of(name, section)):
                 findings[name] = (*findings.get(name, ()), *what)
-        return Review(self.server, published.pin, changes, findings)
+        return Review(self.server, published.pin, changes, findings, self._refused() == published.pin)
+
+    def contracts(self) -> tuple[Contract, Contract | None]:
+        """The accepted contract, and the changed one under review. ``ConfigurationError`` where the pin cannot be
+        read."""
+        waiting = find(self.waiting)
+        return read(self.file).contract, None if waiting is None else waiting.contract
+
+    def refuse(self, review: Review) -> None:
+        """Refuse what is in ``review``: its definitions stay quarantined, also when the server publishes them again.
+        ``ConfigurationError`` where another contract is pending by now, or where this cannot be stored."""
+        with self.lock:
+            self._waiting_of(review)
+            write_whole(self._mark, f"{review.digest}\n", 0o600)
+
+    @property
+    def _mark(self) -> Path:
+        """The file with the digest of the contract that a person has refused last."""
+        return self.file.with_suffix(".refused")
+
+    def _refused(self) -> str:
+        try:
+            return self._mark.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _waiting_of(self, review: Review) -> Contract:
+        waiting = find(self.waiting)
+        if waiting is None or waiting.contract.pin != review.digest:
+            raise ConfigurationError.of(CONTRACT_CHANGED_SINCE_REVIEW, server=self.server)
+        return waiting.contract
 
     def accept(self, review: Review, names: Collection[str] | None = None) -> None:
         """Accept the definitions called ``names`` as they are in ``review``; without ``names``, all of it with the
         instructions, and definitions that are gone leave the pin. ``ConfigurationError`` where another contract is
         pending by now."""
         with self.lock:
-            waiting = find(self.waiting)
-            if waiting is None or waiting.contract.pin != review.digest:
-                raise ConfigurationError.of(CONTRACT_CHANGED_SINCE_REVIEW, server=self.server)
-            published = waiting.contract
+            published = self._waiting_of(review)
             if names is None:
                 self.unseen.clear()
                 self._write(self.file, published)
