@@ -17,6 +17,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
 from tooltrue.state.urls import open_facts, open_log
 from tooltrue_console.acts import Acts
+from tooltrue_console.contracts import Contracts
 from tooltrue_console.live import SharedView
 from tooltrue_console.logs import Logs
 
@@ -49,6 +50,7 @@ class Desk:
         self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
 
         self.logs = Logs(self._log_urls)
+        self.contracts = Contracts(settings.server)
         self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:

@@ -182,6 +182,26 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "verdict_ask": ("a person is asked", "询问人工"),
     "verdict_deny": ("refused", "拒绝"),
     "verdict_undecidable": ("undecidable", "无法判定"),
+    # doctor
+    "doctor": ("Doctor", "诊断"),
+    "doctor_since": ("Since: 7d, 12h, 30m or a time", "起始：7d、12h、30m 或时间"),
+    "diagnose": ("Diagnose", "诊断"),
+    "read_part": (
+        "The log is long: only the newest {count} records were read.",
+        "日志较长：只读取了最新的 {count} 条记录。",
+    ),
+    "symptoms": ("Symptoms", "症状"),
+    "no_symptoms": ("No symptoms.", "没有发现症状。"),
+    "evidence": ("The calls", "相关调用"),
+    "not_known": ("Not known: {gap}", "无法得知：{gap}"),
+    "every_tool": ("Every tool", "全部工具"),
+    "number_of_calls": ("Calls", "调用次数"),
+    "number_of_failures": ("Failed", "失败"),
+    "number_of_refusals": ("Refused", "被拒绝"),
+    "median": ("Median", "中位数"),
+    "slowest": ("95 %", "95%"),
+    "result_size": ("Size, 95 %", "大小，95%"),
+    "findings": ("Findings of check", "check 的发现"),
 }
 
 

@@ -134,3 +134,19 @@ CONSOLE_RECORD_NOT_DECIDED: Final = message(
     "Record {position} of {name} is not about the use of a tool, a resource or a prompt, so no rule decides about it.",
     "{name} 的记录 {position} 不涉及工具、资源或提示的使用，因此没有规则对其作出判定。",
 )
+CONSOLE_CONTRACT_UNKNOWN: Final = message(
+    "TT9444",
+    "There is no contract {key}: its pin was removed, or there never was one.",
+    "没有契约 {key}：其固定记录已被删除，或从未存在。",
+)
+CONSOLE_CONTRACT_CHANGED: Final = message(
+    "TT9445",
+    "The definitions of {server} have changed since the page was shown, so nothing was done. Reload the page and "
+    "decide again.",
+    "{server} 的定义在页面显示之后发生了变化，因此未作任何处理。请重新加载页面后再决定。",
+)
+NOTE_CONSOLE_TOO_MANY_TOOLS: Final = message(
+    "TT9446",
+    "{server} has {count} tools. The console checks at most {limit}; `tooltrue check` checks all of them.",
+    "{server} 有 {count} 个工具。控制台最多检查 {limit} 个；`tooltrue check` 可检查全部工具。",
+)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -24,14 +23,13 @@ from tooltrue_check.doctor.diagnosis_page import as_page
 from tooltrue_check.doctor.diagnosis_text import as_json, as_text
 from tooltrue_check.doctor.log_figures import LogFigures
 from tooltrue_check.doctor.symptoms import Diagnosis, diagnose
+from tooltrue_check.doctor.time_window import add_since, begin_of
 from tooltrue_check.findings import check_contracts
-from tooltrue_check.wording import DOCTOR_AUDIT_LOG_REQUIRED, FILE_NOT_AUDIT_LOG, TIME_ARGUMENT_INVALID
+from tooltrue_check.wording import DOCTOR_AUDIT_LOG_REQUIRED, FILE_NOT_AUDIT_LOG
 
 __all__ = ["command"]
 
 _FORMS: Final[Mapping[str, Callable[[Diagnosis, str], str]]] = {"text": as_text, "json": as_json, "html": as_page}
-_AGO: Final = re.compile(r"(\d{1,6})([dhm])")
-_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 @with_own_output
@@ -77,7 +75,7 @@ def command(
     Without LOG it is the only log that exists. With --target, the report includes the findings of check on the
     definitions, and tools that were never called.
     """
-    language, figures, begin = context.obj or "en", LogFigures(patience * 60), _moment(since, datetime.now(UTC))
+    language, figures, begin = context.obj or "en", LogFigures(patience * 60), begin_of(since, datetime.now(UTC))
     for log in logs or ("",):
         _read(log, figures, begin)
     figures.close()
@@ -98,21 +96,6 @@ def _diagnosis(figures: LogFigures, targets: tuple[str, ...], family: FamilyOpti
     return diagnose(figures, tools, check_contracts((one.server, one.contract) for one in sources))
 
 
-def _moment(text: str, now: datetime) -> str:
-    """The time in the form of the records, which is in UTC; empty if ``text`` is."""
-    if not text:
-        return ""
-    try:
-        if ago := _AGO.fullmatch(text):
-            begin = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        else:
-            begin = datetime.fromisoformat(text)
-        begin = begin.astimezone(UTC) if begin.tzinfo else begin
-        return begin.replace(tzinfo=None).isoformat()
-    except (ValueError, OverflowError):
-        raise ConfigurationError.of(TIME_ARGUMENT_INVALID, text=text) from None
-
-
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +107,7 @@ def _read(log: str, figures: LogFigures, since: str) -> None:
 
     async def all_of(opened: Log) -> None:
         async for entry in entries(opened):
-            _take(figures, record_of(entry), since)
+            add_since(figures, record_of(entry), since)
 
     is_url, is_file = "://" in log or log.startswith("sqlite:"), path.suffix == ".db" or path.is_file()
     url = log if is_url else f"sqlite:{log}" if is_file else None
@@ -142,11 +125,6 @@ def _read(log: str, figures: LogFigures, since: str) -> None:
 def _read_lines(path: Path, figures: LogFigures, since: str) -> None:
     before, count = figures.damaged, 0
     for count, (_, record) in enumerate(records_in(path), 1):  # noqa: B007 (how many there are is asked below)
-        _take(figures, {"kind": "damaged"} if record is None else record, since)
+        add_since(figures, {"kind": "damaged"} if record is None else record, since)
     if count and figures.damaged - before == count:
         raise ConfigurationError.of(FILE_NOT_AUDIT_LOG, file=str(path), count=count)
-
-
-def _take(figures: LogFigures, record: Mapping[str, Any], since: str) -> None:
-    if not since or str(record.get("at", since)) >= since:
-        figures.add(record)

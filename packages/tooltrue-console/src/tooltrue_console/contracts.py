@@ -1,0 +1,94 @@
+"""The contracts that the console knows: those that hosts and gateways of this user have pinned, and that of the server
+beside.
+
+A pin is known by its key, which is the name of its file. One that cannot be read is a problem of its own, and the
+others are shown all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrue.app import Server
+from tooltrue.contract.contract import Contract
+from tooltrue.errors import ConfigurationError, TooltrueError
+from tooltrue.host.pins import Pin, Pins, Review
+from tooltrue_check.findings import RuleFinding, check_contracts
+from tooltrue_console.wording import CONSOLE_CONTRACT_UNKNOWN
+
+__all__ = ["BESIDE", "MAX_CHECKED", "Contracts", "KnownContract"]
+
+BESIDE: Final = "beside"
+"""The key of the contract of the server beside."""
+MAX_CHECKED: Final = 400
+"""Tools of a contract that are checked here; of more tools, a check would need processes of its own."""
+_REMEMBERED: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContract:
+    """One contract: the accepted one of a ``pin``, with the ``review`` of a changed one that is pending and its
+    contract ``published``; or that of the server beside, without a pin. ``problem`` tells why it cannot be read."""
+
+    key: str
+    server: str
+    contract: Contract
+    pin: Pin | None = None
+    review: Review | None = None
+    published: Contract | None = None
+    problem: TooltrueError | None = None
+
+
+class Contracts:
+    """``server`` is the server that the console stands beside."""
+
+    def __init__(self, server: Server | None, pins: Pins | None = None) -> None:
+        self._server = server
+        self._pins = pins or Pins()
+        self._findings: OrderedDict[str, tuple[RuleFinding, ...]] = OrderedDict()
+
+    async def all(self) -> list[KnownContract]:
+        """Every contract, by the name of its server; that of the server beside first."""
+        pinned = await asyncio.to_thread(lambda: [_pinned(self._pins, key) for key in self._pins.known_keys()])
+        beside = [] if self._server is None else [await _beside(self._server)]
+        return [*beside, *sorted(pinned, key=lambda one: (one.server, one.key))]
+
+    async def one(self, key: str) -> KnownContract:
+        """The contract with this key. ``ConfigurationError`` if there is none."""
+        if key == BESIDE and self._server is not None:
+            return await _beside(self._server)
+        if key not in await asyncio.to_thread(self._pins.known_keys):
+            raise ConfigurationError.of(CONSOLE_CONTRACT_UNKNOWN, key=key[:40])
+        return await asyncio.to_thread(_pinned, self._pins, key)
+
+    async def findings(self, known: KnownContract) -> tuple[RuleFinding, ...] | None:
+        """The findings of check in the tools; ``None`` for more tools than :data:`MAX_CHECKED`."""
+        if len(known.contract.tools) > MAX_CHECKED:
+            return None
+        key = f"{known.server} {known.contract.pin}"
+        if key not in self._findings:
+            self._findings[key] = await asyncio.to_thread(_checked, known)
+            while len(self._findings) > _REMEMBERED:
+                self._findings.popitem(last=False)
+        return self._findings[key]
+
+
+def _checked(known: KnownContract) -> tuple[RuleFinding, ...]:
+    return tuple(check_contracts([(known.server, known.contract)]))
+
+
+async def _beside(server: Server) -> KnownContract:
+    inventory = await server.inventory()
+    return KnownContract(BESIDE, server.name, Contract.of(tool.definition for tool in inventory.tools))
+
+
+def _pinned(pins: Pins, key: str) -> KnownContract:
+    try:
+        pin = pins.of_key(key)
+        accepted, published = pin.contracts()
+        return KnownContract(key, pin.server, accepted, pin, pin.review(), published)
+    except TooltrueError as error:
+        return KnownContract(key, key[:8], Contract(), problem=error)
