@@ -43,7 +43,7 @@ from tooltrue.testing.state import LIMIT
 __all__ = ["REDIRECT", "Issuing", "other_running_issuer", "running_issuer"]
 
 REDIRECT = "http://127.0.0.1:1/callback"
-SCOPES = "read write admin"
+SCOPES = "read write admin console:read console:approve console:admin"
 # Without the certificates of authorities, which take longer to read than an answer on loopback takes to come.
 _PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": LIMIT}
 

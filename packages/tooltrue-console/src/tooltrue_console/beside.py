@@ -1,13 +1,13 @@
 """The console beside the endpoint of a server: for ``tooltrue serve --console`` and ``tooltrue gateway --console``.
 
 It watches the tickets and the log of that server and those of the other servers of this user, and people sign in by the
-keys of that server, or on this machine by a link.
+keys of that server, at the issuer of its callers, or on this machine by a link.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from tooltrue.app import Server
@@ -16,6 +16,7 @@ from tooltrue.server.identity import Authentication, methods_of
 from tooltrue.server.keys import ApiKeys
 from tooltrue_console.cli.links import show_link
 from tooltrue_console.desk import Desk, DeskSettings
+from tooltrue_console.issuer_access import IssuerAccess, issuer_access
 from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.web import BASE, below_base
 from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
@@ -28,11 +29,11 @@ class Beside:
 
     def mount(self, server: Server, *, is_loopback: bool) -> None:
         """Add the console to a server. The server checks Host and Origin."""
-        sign_in = WaysToSignIn(is_loopback, partial(_keys, server))
+        sign_in = WaysToSignIn(is_loopback, partial(_keys, server), cache(partial(_issuer, server)))
         server.route(BASE, below_base(_desk(server), sign_in, None), public=True)
 
     def announce(self, server: Server, url: str, *, is_loopback: bool) -> None:
-        if not is_loopback and not _keys(server):
+        if not (is_loopback or _keys(server) or _issuer(server)):
             raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=url)
         show_link(_desk(server), f"{url}{BASE}", by_link=is_loopback)
 
@@ -49,9 +50,16 @@ def _log_of(server: Server) -> Mapping[str, str]:
 
 def _keys(server: Server) -> Sequence[Authentication]:
     """The keys of the server, once its authentication is settled."""
+    return [method for method in _methods(server) if isinstance(method, ApiKeys)]
+
+
+def _issuer(server: Server) -> IssuerAccess | None:
+    return issuer_access(server.operator_config, _methods(server))
+
+
+def _methods(server: Server) -> Sequence[Authentication]:
     authenticator = server.authenticator()
-    methods = () if authenticator is None else methods_of(authenticator)
-    return [method for method in methods if isinstance(method, ApiKeys)]
+    return () if authenticator is None else methods_of(authenticator)
 
 
 CONSOLE: Final = Beside()

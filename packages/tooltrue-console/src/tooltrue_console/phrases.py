@@ -30,6 +30,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
         "请打开命令在终端中显示的链接。该链接仅可使用一次。`tooltrue console --link` 会显示新的链接。",
     ),
     "opening": ("Opening the console …", "正在打开控制台……"),
+    "sign_in_at": ("Sign in at", "登录于"),
+    "signed_in": ("You are signed in. Go on to the console.", "您已登录。请进入控制台。"),
     "sign_in_key": ("A key with the scope console:read", "具有 console:read 权限范围的密钥"),
     # approvals
     "approvals": ("Approvals", "审批"),

@@ -23,6 +23,7 @@ __all__ = [
     "READ",
     "Person",
     "Sessions",
+    "digest",
     "form_token",
     "is_form_token",
     "link_to",
@@ -38,7 +39,8 @@ SESSION_SECONDS = 43_200.0
 
 
 class Person(Value, frozen=True):
-    """The user of a session: their principal, its ``scopes``, and ``how`` they signed in (``link`` or ``key``)."""
+    """The user of a session: their principal, its ``scopes``, and ``how`` they signed in: ``link``, ``key`` or
+    ``issuer``."""
 
     id: str
     scopes: tuple[str, ...]
@@ -95,7 +97,7 @@ def link_to(url: str, token: str) -> str:
 
 def form_token(cookie: str) -> str:
     """Return the token of the forms that are shown to the browser with this cookie."""
-    return _digest("form", cookie)
+    return digest("form", cookie)
 
 
 def is_form_token(token: str, cookie: str) -> bool:
@@ -103,13 +105,14 @@ def is_form_token(token: str, cookie: str) -> bool:
 
 
 def _link(token: str) -> str:
-    return f"console-link:{_digest('link', token)}"
+    return f"console-link:{digest('link', token)}"
 
 
 def _session(cookie: str) -> str:
-    return f"console-session:{_digest('session', cookie)}"
+    return f"console-session:{digest('session', cookie)}"
 
 
-def _digest(purpose: str, secret: str) -> str:
+def digest(purpose: str, secret: str) -> str:
+    """Return the name under which the store keeps what belongs to a secret."""
     # 32 random bytes cannot be guessed, so that a plain digest is as good as a slow one.
     return hashlib.sha256(f"{purpose}:{secret}".encode(errors="surrogatepass")).hexdigest()

@@ -24,9 +24,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tooltrue.errors import ConfigurationError, StateError, TooltrueError
+from tooltrue.gateway.issuer_sign_in import SIGN_IN_SECONDS
 from tooltrue.transport.http_server import AllowedHosts
 from tooltrue.wording import LANGUAGES
 from tooltrue_console.desk import Desk
+from tooltrue_console.issuer_access import COOKIE, RETURN
 from tooltrue_console.navigation import SECTIONS, section_of
 from tooltrue_console.rendering import render
 from tooltrue_console.sessions import Person, Sessions, form_token, is_form_token, new_secret
@@ -109,6 +111,8 @@ def below_base(desk: Desk, sign_in: WaysToSignIn, access: AllowedHosts | None) -
             _route("GET", "/", web.start),
             _route("GET", "/sign-in", web.show_sign_in),
             _route("POST", "/sign-in", web.begin_session),
+            _route("POST", "/sign-in/issuer", web.leave_for_issuer),
+            _route("GET", RETURN, web.return_from_issuer),
             _route("POST", "/sign-out", web.end_session),
             _route("POST", "/language", web.choose_language),
             Mount("/static", _Static(directory=Path(__file__).parent / "static")),
@@ -158,7 +162,7 @@ class _Web:
                 {name: str(value) for name, value in request.path_params.items()},
                 dict(request.query_params),
                 form,
-                request.client.host if request.client else "",
+                _address(request),
                 request.headers.get("user-agent", "")[:200],
             )
             return self._response(request, cookie, person, endpoint.path, await endpoint.answer(self._desk, visit))
@@ -205,12 +209,46 @@ class _Web:
 
         async def answer() -> Response:
             form = await _form(request, request.cookies.get(_cookie(request, "form"), ""))
-            address = request.client.host if request.client else ""
             async with self._desk.facts() as facts:
-                person = await self._sign_in.person(form, address, facts)
+                person = await self._sign_in.person(form, _address(request), facts)
                 cookie = await Sessions(facts).begin(person)
             response = Response(headers={**HEADERS, "hx-redirect": f"{_base(request)}/"})
             _set_cookie(response, request, "session", cookie, None)
+            return response
+
+        return await self._guarded(request, answer)
+
+    async def leave_for_issuer(self, request: Request) -> Response:
+        """Send the browser to the issuer."""
+
+        async def answer() -> Response:
+            await _form(request, request.cookies.get(_cookie(request, "form"), ""))
+            async with self._desk.facts() as facts:
+                url, cookie = await self._sign_in.begin_at_issuer(_address(request), facts)
+            response = Response(headers={**HEADERS, "hx-redirect": url})
+            response.set_cookie(
+                COOKIE, cookie, max_age=int(SIGN_IN_SECONDS), path="/", secure=True, httponly=True, samesite="lax"
+            )
+            return response
+
+        return await self._guarded(request, answer)
+
+    async def return_from_issuer(self, request: Request) -> Response:
+        """Begin the session of a browser that comes back. The page opens the next one by itself: the browser would not
+        send the cookie of the session on a redirection that another site has begun."""
+
+        async def answer() -> Response:
+            pairs = request.query_params.multi_items()
+            query = dict(pairs)
+            if len(query) != len(pairs):
+                raise _Refused.because(400, CONSOLE_FORM_INVALID)
+            async with self._desk.facts() as facts:
+                cookie = request.cookies.get(COOKIE, "")
+                person = await self._sign_in.person_of_issuer(query, cookie, _address(request), facts)
+                session = await Sessions(facts).begin(person)
+            response = _page(request, "signed_in.html", {"title": "sign_in"})
+            _set_cookie(response, request, "session", session, None)
+            response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
             return response
 
         return await self._guarded(request, answer)
@@ -309,6 +347,10 @@ async def _form(request: Request, cookie: str) -> Mapping[str, str]:
     if not is_form_token(form.pop("form_token", ""), cookie):
         raise _Refused.because(403, CONSOLE_FORM_EXPIRED)
     return form
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _is_fragment(request: Request) -> bool:

@@ -66,8 +66,9 @@ CONSOLE_NOT_RECORDED: Final = message(
 CONSOLE_WITHOUT_SIGN_IN: Final = message(
     "TT9411",
     "The console listens beyond this machine at {address}, and its pages would be open to every caller there. "
-    "Give it keys with --keys FILE, or a loopback address.",
-    "控制台将在本机以外可访问的 {address} 上监听，其页面将向所有人开放。请用 --keys FILE 提供密钥，或改用回环地址。",
+    "Give it keys with --keys FILE, an issuer in [console.sign_in] of --config FILE, or a loopback address.",
+    "控制台将在本机以外可访问的 {address} 上监听，其页面将向所有人开放。请用 --keys FILE 提供密钥，在 --config FILE 的 "
+    "[console.sign_in] 中指定签发者，或改用回环地址。",
 )
 CONSOLE_TOO_MANY_ATTEMPTS: Final = message(
     "TT9412",
@@ -149,4 +150,39 @@ NOTE_CONSOLE_TOO_MANY_TOOLS: Final = message(
     "TT9446",
     "{server} has {count} tools. The console checks at most {limit}; `tooltrue check` checks all of them.",
     "{server} 有 {count} 个工具。控制台最多检查 {limit} 个；`tooltrue check` 可检查全部工具。",
+)
+CONSOLE_SIGN_IN_INVALID: Final = message(
+    "TT9480",
+    "{place}: to sign in at an issuer, the console needs {problem}.",
+    "{place}：要通过签发者登录，控制台需要{problem}。",
+)
+LABEL_CONSOLE_URL: Final = message(
+    "TT9484",
+    "url in [console], its address as browsers know it: https://…, or http://… on this machine",
+    "[console] 中的 url，即浏览器所用的地址：https://…，或本机上的 http://…",
+)
+LABEL_CONSOLE_SECRET: Final = message(
+    "TT9485",
+    "the secret of sign_in in [console], from secret_env, secret_file or secret_keyring ({problem})",
+    "[console] 中 sign_in 的密钥，来自 secret_env、secret_file 或 secret_keyring（{problem}）",
+)
+LABEL_CONSOLE_ISSUER: Final = message(
+    "TT9486",
+    "oauth in [auth], and the issuer of sign_in among its issuers: {issuers}",
+    "[auth] 中的 oauth，且 sign_in 的 issuer 是其签发者之一：{issuers}",
+)
+CONSOLE_ISSUER_FAILED: Final = message(
+    "TT9481",
+    "The sign-in at {issuer} failed ({problem}). Try again, or ask the operator.",
+    "在 {issuer} 的登录失败（{problem}）。请重试，或询问运营者。",
+)
+CONSOLE_RETURN_UNKNOWN: Final = message(
+    "TT9482",
+    "This browser has not begun this sign-in, or it is over: it lasts ten minutes and counts once. Sign in again.",
+    "此登录并非由该浏览器发起，或已结束：登录须在十分钟内完成，且仅有效一次。请重新登录。",
+)
+CONSOLE_ISSUER_SCOPE: Final = message(
+    "TT9483",
+    "{who} has signed in without the scope {scope}. The administrator of the issuer grants it.",
+    "{who} 已登录，但没有权限范围 {scope}。该权限由签发者的管理员授予。",
 )

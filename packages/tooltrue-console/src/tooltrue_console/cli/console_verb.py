@@ -9,11 +9,14 @@ import click
 from tooltrue.cli.printing import with_own_output
 from tooltrue.cli.usage import Verb, misuse
 from tooltrue.errors import ConfigurationError
+from tooltrue.policy.config import examine
+from tooltrue.server.auth_settings import AuthSettings
 from tooltrue.server.keys import ApiKeys
 from tooltrue.transport import http_runner
 from tooltrue.transport.http_server import AllowedHosts
 from tooltrue_console.cli.links import new_link, show_link
 from tooltrue_console.desk import Desk, DeskSettings
+from tooltrue_console.issuer_access import issuer_access
 from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.web import BASE, alone
 from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
@@ -32,7 +35,7 @@ _ADDRESS = "127.0.0.1:8765"
 @click.option(
     "--log", "logs", multiple=True, metavar="NAME=URL", help="A further audit log: sqlite:PATH or postgresql://…"
 )
-@click.option("--config", metavar="FILE", help="The operator's file, for the pages on rules.")
+@click.option("--config", metavar="FILE", help="The operator's file: its rules, and who signs in.")
 @click.option("--acts", metavar="URL", help="The log of what people do here. Default: a file of your own.")
 @click.option("--approve-own", is_flag=True, help="Let the caller of a tool approve the call.")
 @click.option("--link", "link_only", metavar="URL", is_flag=False, flag_value="", help="Print a new link, and end.")
@@ -49,8 +52,8 @@ def command(
 ) -> None:
     """Show pending approvals, calls, logs and rules in a browser, and let a person decide.
 
-    On this machine, a link with a token that works once opens it. Elsewhere people sign in by a key with the scopes
-    console:read, console:approve and console:admin.
+    On this machine, a link with a token that works once opens it. Elsewhere people sign in by a key, or at the issuer
+    that the operator's file names, with the scopes console:read, console:approve and console:admin.
     """
     desk = Desk(
         DeskSettings(
@@ -61,9 +64,8 @@ def command(
         new_link(desk, link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")
         return
     address = http_runner.parse_address(http)
-    methods = [] if keys is None else [ApiKeys(keys)]
-    sign_in = WaysToSignIn(address.is_loopback, lambda: methods)
-    if not (sign_in.by_link or sign_in.by_key):
+    sign_in = _ways_to_sign_in(address, keys, config)
+    if not (sign_in.by_link or sign_in.by_key or sign_in.issuer()):
         raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=address.netloc)
     listener = http_runner.bind(address)
     address = http_runner.Address(address.host, listener.getsockname()[1])
@@ -71,6 +73,21 @@ def command(
     url = f"http://{address.netloc}{BASE}"
     show_link(desk, url, by_link=sign_in.by_link)
     http_runner.run(partial(alone, desk, sign_in, access), listener, workers=1)
+
+
+def _ways_to_sign_in(address: http_runner.Address, keys: str | None, config: str | None) -> WaysToSignIn:
+    """The ways that the options and the operator's file give. Raises the ``ConfigurationError`` of a file with a
+    mistake where people sign in by it; on loopback a link opens the pages that show the mistake."""
+    holders = [] if keys is None else [ApiKeys(keys)]
+    operator, problems = (None, ()) if config is None else examine(config)
+    if problems and not address.is_loopback:
+        raise problems[0]
+    if operator is None or problems:
+        return WaysToSignIn(address.is_loopback, lambda: holders)
+    methods = AuthSettings(*operator.settings_of("auth")).with_secrets().methods()
+    issuer = issuer_access(operator, methods)
+    holders += [method for method in methods if isinstance(method, ApiKeys)]
+    return WaysToSignIn(address.is_loopback, lambda: holders, lambda: issuer)
 
 
 def _named_log(text: str) -> tuple[str, str]:

@@ -51,13 +51,13 @@ class BrowserSignIn:
     def oauth(self) -> OAuth:
         """Return the authentication of callers by tokens. Raises ``ConfigurationError`` if it has no such issuer."""
         if self._oauth is None:
-            found = [one for one in methods_of(self._authenticator()) if isinstance(one, OAuth)]
-            issuers = [issuer for one in found for issuer in one.issuers]
+            methods = [one for one in methods_of(self._authenticator()) if isinstance(one, OAuth)]
+            issuers = [issuer for one in methods for issuer in one.issuers]
             if self._settings.issuer not in (issuers if len(issuers) != 1 else (*issuers, None)):
                 problem = Worded(LABEL_SIGN_IN_ISSUER, {"issuers": ", ".join(issuers) or "-"})
                 facts = {"place": self._place, "server": next(iter(self._grants.servers)), "problem": problem}
                 raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, **facts)
-            self._oauth = next(one for one in found if self._settings.issuer in (None, *one.issuers))
+            self._oauth = next(one for one in methods if self._settings.issuer in (None, *one.issuers))
         return self._oauth
 
     def _issuer(self) -> IssuerSignIn:
@@ -78,8 +78,8 @@ class BrowserSignIn:
         """Return the name of the request for which a browser comes back from the issuer, and the caller as which it has
         signed in; ``None`` if this browser has not been sent there. Raises the errors of
         :meth:`IssuerSignIn.returned`."""
-        found = await self._issuer().returned(answer, _cookie_of(request))
-        return None if found is None else (found[0], found[1].id)
+        returned = await self._issuer().returned(answer, _cookie_of(request))
+        return None if returned is None else (returned[0], returned[1].id)
 
     async def session(self, caller: str) -> Mapping[str, str]:
         """Begin the session of a browser, and return the headers that it gets."""

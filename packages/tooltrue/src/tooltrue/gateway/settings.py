@@ -63,6 +63,7 @@ __all__ = [
     "question_limits_of",
     "read_servers",
     "sign_in_of",
+    "sign_in_settings",
     "tool_search_of",
     "upstream_limits_of",
     "with_settings",
@@ -176,11 +177,16 @@ def sign_in_of(grants: CallerGrants, operator: OperatorConfig) -> SignInSettings
     if table is None:
         return None
     try:
-        secret = secret_or_none(table)
+        return sign_in_settings(table)
     except SecretAbsent as error:
         problem = Worded(LABEL_SIGN_IN_SECRET, {"problem": error.problem})
         facts = {"place": operator.place(("gateway", "sign_in")), "server": next(iter(grants.servers))}
         raise ConfigurationError.of(GRANT_PAGES_UNREACHABLE, **facts, problem=problem) from None
+
+
+def sign_in_settings(table: Mapping[str, Any]) -> SignInSettings:
+    """Return the settings of a table ``sign_in``. Raises ``SecretAbsent``."""
+    secret = secret_or_none(table)
     return SignInSettings(table["client_id"], secret, table.get("issuer"), tuple(table.get("trusted", ())))
 
 

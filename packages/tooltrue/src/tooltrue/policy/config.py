@@ -170,6 +170,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
     "auth": ConfigTable(AUTH, _no_settings),
     "scopes": ConfigTable({"local": _SCOPES, "local:http": _SCOPES}, _local_scopes),
     "repair": ConfigTable({"tools": _NAMES}, _repair, ("tools",)),
+    "console": ConfigTable({"url": _TEXT, "sign_in": SIGN_IN}, _no_settings),
     "check": ConfigTable({"excused": {"type": "array", "items": _EXCUSED, "minItems": 1}}, _no_settings),
     "effects": ConfigTable(dict.fromkeys(EFFECTS, _NAMES), _host_settings),
     "flow": ConfigTable(
