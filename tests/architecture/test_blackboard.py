@@ -50,6 +50,8 @@ def writers_of_the_record() -> Mapping[str, Set[str]]:
                         for leaf in ast.walk(target):
                             if isinstance(leaf, ast.Attribute) and is_trail(leaf.value):
                                 found[leaf.attr].add(module)
+                case ast.AugAssign(target=ast.Attribute(value=value, attr=attr)) if is_trail(value):
+                    found[attr].add(module)
                 case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr == NOTE and is_trail(value):
                     found["notes"].add(module)
     return found

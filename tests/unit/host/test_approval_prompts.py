@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.clock import skip
 from support.guarded_host import Person, Place, text_of
 from support.hosting import Published, tool
 from tooltrue.client.config import ServerConfig
@@ -30,6 +31,7 @@ from tooltrue.policy.rules.globs import globs
 from tooltrue.policy.rules.rule import Rule, Rules
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import replaced
+from tooltrue.state.log import MemoryLog
 from tooltrue.state.sqlite import SqliteFacts
 from tooltrue.testing.state import LIMIT, StoppedClock
 
@@ -70,6 +72,23 @@ def test_a_host_asks_for_approval_even_if_the_hints_of_an_untrusted_server_call_
     assert asyncio.run(main()) is (answer != Once())
     assert len(server.called) == (answer == Once())
     assert [question.request.tool for question in person.asked] == ([] if answer is None else ["desk_look"])
+
+
+def test_the_record_of_a_call_has_the_time_for_which_a_person_was_asked():
+    async def slow(question: ApprovalQuestion) -> ApprovalAnswer:
+        skip(3)
+        return Once()
+
+    log = MemoryLog()
+    servers = {"desk": ServerConfig("desk", "desk", target=Published(tool("look")))}
+
+    async def main() -> list[Any]:
+        async with asyncio.timeout(LIMIT), Host(servers, front=callback(slow), audit=log) as host:
+            await host.call_tool("desk_look")
+        return [entry.record for entry in await log.read(0, 10) if entry.record["kind"] == "call"]
+
+    (record,) = asyncio.run(main())
+    assert record["question_ms"] >= 3000
 
 
 def test_a_rule_lets_a_tool_run_unasked_and_denies_another():

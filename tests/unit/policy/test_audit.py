@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tooltrue import Abuse, Client, Completes, Context, Form, Rate, RpcError, Server, ToolError
+from support.clock import skip
+from tooltrue import Abuse, Client, Completes, Concurrency, Context, Form, Rate, RpcError, Server, ToolError
 from tooltrue.errors import StateError
 from tooltrue.policy.audit.argument_masking import MASKED
 from tooltrue.policy.audit.audit_settings import Audit, OnFailure
@@ -86,6 +87,30 @@ def test_one_call_makes_one_record_with_principal_tool_and_outcome():
         "subject": "tool",
         "who": "local",
     }
+
+
+def test_a_call_that_has_waited_for_a_slot_records_for_how_long():
+    server, running, may_end = Server("t", concurrency=Concurrency(tool=1)), asyncio.Event(), asyncio.Event()
+
+    @server.tool(effect="read")
+    async def slow() -> str:
+        running.set()
+        await may_end.wait()
+        return "done"
+
+    async def does(client: Client) -> None:
+        first = asyncio.ensure_future(client.call_tool("slow"))
+        await running.wait()
+        second = asyncio.ensure_future(client.call_tool("slow"))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        skip(2)
+        may_end.set()
+        await asyncio.gather(first, second)
+
+    first, second = recorded(server, does)
+    assert "queue_ms" not in first
+    assert second["queue_ms"] >= 2000
 
 
 def test_the_size_of_an_answer_is_counted_in_bytes():

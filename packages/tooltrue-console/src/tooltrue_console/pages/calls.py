@@ -115,7 +115,21 @@ _SHOWN: Final = (
         "decision",
         "rule",
     ),
-    *("code", "ms", "bytes_in", "bytes_out", "rounds", "paused", "trace", "id", "masked", "wrong", "notes"),
+    *(
+        "code",
+        "ms",
+        "queue_ms",
+        "question_ms",
+        "bytes_in",
+        "bytes_out",
+        "rounds",
+        "paused",
+        "trace",
+        "id",
+        "masked",
+        "wrong",
+        "notes",
+    ),
 )
 
 

@@ -284,13 +284,16 @@ class _AskPerson(Confirming, frozen=True):
 
     @contextlib.asynccontextmanager
     async def _waiting(self, call: ToolCall) -> AsyncGenerator[None]:
-        """Stop the clock of the task while a person is asked."""
-        task = call.context.task or self.common
+        """Stop the clock of the task while a person is asked, and note the time that this takes."""
+        task, loop = call.context.task or self.common, asyncio.get_running_loop()
+        began = loop.time()
         task.begin_question()
         try:
             yield
         finally:
             task.end_question()
+            if (trail := call.context.trail) is not None:
+                trail.asked += loop.time() - began
 
     async def _ask_in_turn(
         self,

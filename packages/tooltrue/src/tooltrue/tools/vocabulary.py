@@ -139,7 +139,8 @@ class CallRecord(Mutable):
     ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
     repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
     arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
-    many seconds from here on.
+    many seconds from here on. ``queued`` and ``asked`` are the seconds for which the operation has waited for a free
+    slot and for a person.
 
     ``claimed``: it belongs to an operation already, and nested operations of a tool need one of their own.
 
@@ -160,6 +161,8 @@ class CallRecord(Mutable):
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
+    ``queued``          concurrency                         record
+    ``asked``           approval_prompts                    record
     ``claimed``         audit, calls                        audit
     ==================  ==================================  ======================================
     """
@@ -175,6 +178,8 @@ class CallRecord(Mutable):
     called: str = ""
     wrong: tuple[str, ...] = ()
     paused: int = 0
+    queued: float = 0.0
+    asked: float = 0.0
     claimed: bool = False
 
     def note(self, text: str) -> None:

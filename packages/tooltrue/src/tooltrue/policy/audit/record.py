@@ -45,6 +45,8 @@ class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[str, ...] = ()
     outcome: str = ""
     paused: int = 0
+    question_ms: float | None = None
+    queue_ms: float | None = None
     rounds: int = 0
     rule: str = ""
     scopes: tuple[str, ...] = ()
@@ -196,10 +198,12 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             source.instance,
             source.kind,
             masked,
-            self.seconds * 1e6 // 1.0 / 1e3,
+            _milliseconds(self.seconds),
             tuple(map(source.masks.text, trail.notes)) if trail.notes else (),
             self.outcome,
             trail.paused,
+            _milliseconds(trail.asked) if trail.asked else None,
+            _milliseconds(trail.queued) if trail.queued else None,
             self.rounds + 1 if self.rounds else 0,
             trail.rule,
             tuple(sorted(source.principal.scopes)),
@@ -237,8 +241,21 @@ def _shared_texts(records: Sequence[Record]) -> list[_SharedText | None]:
 def _is_ordinary(trail: CallRecord) -> bool:
     """Return whether a call has run, and its trail has nothing that belongs to this call alone."""
     return trail.ran and not (
-        trail.code or trail.write_ahead_id or trail.edited or trail.notes or trail.called or trail.wrong or trail.paused
+        trail.code
+        or trail.write_ahead_id
+        or trail.edited
+        or trail.notes
+        or trail.called
+        or trail.wrong
+        or trail.paused
+        or trail.queued
+        or trail.asked
     )
+
+
+def _milliseconds(seconds: float) -> float:
+    """Return whole microseconds, as milliseconds."""
+    return seconds * 1e6 // 1.0 / 1e3
 
 
 def _ascii(body: _RecordBody) -> str:

@@ -174,7 +174,8 @@ class _Concurrency(StepLayer, frozen=True):
         waiter = _Waiter(pools)
         waiter.come_in()
         seconds = _TASK_SECONDS if is_patient else self.limits.seconds
-        timer = waiter.turn.get_loop().call_later(seconds, waiter.give_up)
+        loop = waiter.turn.get_loop()
+        began, timer = loop.time(), loop.call_later(seconds, waiter.give_up)
         try:
             its_turn = await waiter.turn
         except asyncio.CancelledError:
@@ -184,6 +185,8 @@ class _Concurrency(StepLayer, frozen=True):
         finally:
             timer.cancel()
             waiter.end()
+            if (trail := context.trail) is not None:
+                trail.queued = loop.time() - began
         if not its_turn:
             raise self._busy(pools, name, context)
 
