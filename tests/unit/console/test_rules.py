@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from browser.payloads import PAYLOADS
 from support.console import House, Visitor
+from support.pages import hostile_markup, words
 from tooltrue import Server
 from tooltrue.policy.config import read_operator_config
 from tooltrue.state.log import timestamp
@@ -54,11 +54,6 @@ def record(number: int, **more: Any) -> dict[str, Any]:
         "effect": "write",
     }
     return {**members, "decision": "allow", "outcome": "ok", "arguments": {"amount": number}, **more}
-
-
-def words(page: str) -> str:
-    """The text of a page, with one space between its parts."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 class Ruled:
@@ -260,9 +255,7 @@ def test_a_hostile_text_is_shown_and_not_interpreted(tmp_path: Path, payload: st
         return [page.text for page in pages]
 
     for page in ruled.visited(scenario):
-        main = page.partition("<main")[2] or page
-        assert re.search(r"<(script|img|iframe|svg|object|style)\b|\son\w+=", main) is None
-        assert "\u202e" not in main
+        assert hostile_markup(page) == []
 
 
 def test_two_replays_at_once_do_not_disturb_each_other(tmp_path: Path):

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tooltrue.errors import ConfigurationError, StateError, TooltrueError
-from tooltrue.policy.audit.log_queries import record_of
+from tooltrue.policy.audit.log_queries import record_of, search_back
 from tooltrue.state.log import Log, timestamp
 from tooltrue.state.places import beside
 from tooltrue.state.seal import name_of, sealing
@@ -69,6 +69,12 @@ class Acts:
             entries = await log.read(head.position - 3 * most, 3 * most)
         acts = [record for record in map(record_of, entries) if record.get("kind") == "act"]
         return acts[::-1][:most]
+
+    async def about(self, member: str, value: str, most: int) -> list[dict[str, Any]]:
+        """Return the records of the last acts that have this value, which holds no pattern, as ``member``."""
+        async with open_log(self.url) as log:
+            page = await search_back(log, {"kind": "act", member: value}, most=most)
+        return [record_of(entry) for entry in page.entries]
 
     async def _append(self, log: Log, record: Mapping[str, Any]) -> None:
         try:

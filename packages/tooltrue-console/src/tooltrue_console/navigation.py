@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_console.pages import approvals, calls, doctor, log, rules
+from tooltrue_console.pages import approvals, calls, contracts, doctor, log, rules
 from tooltrue_console.visits import Endpoint
 
 __all__ = ["SECTIONS", "ConsoleSection", "section_of"]
@@ -29,6 +29,7 @@ SECTIONS: Final[Sequence[ConsoleSection]] = (
     ConsoleSection("calls", calls.ENDPOINTS),
     ConsoleSection("log", log.ENDPOINTS),
     ConsoleSection("rules", rules.ENDPOINTS),
+    ConsoleSection("contracts", contracts.ENDPOINTS),
     ConsoleSection("doctor", doctor.ENDPOINTS),
 )
 

@@ -186,3 +186,10 @@ CONSOLE_ISSUER_SCOPE: Final = message(
     "{who} has signed in without the scope {scope}. The administrator of the issuer grants it.",
     "{who} 已登录，但没有权限范围 {scope}。该权限由签发者的管理员授予。",
 )
+CONSOLE_CONTRACT_TOO_LARGE: Final = message(
+    "TT9447",
+    "The changed definitions of {server} are too large to be shown here in full ({size} characters; the limit is "
+    "{limit}). Review them with `tooltrue pins FILE {server}`.",
+    "{server} 的变更定义过大，无法在此完整显示（{size} 个字符；上限为 {limit}）。请用 `tooltrue pins FILE {server}` "
+    "审阅。",
+)

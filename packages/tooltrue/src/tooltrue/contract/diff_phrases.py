@@ -7,7 +7,7 @@ from typing import Final
 
 from tooltrue.contract.diff import Bump, Class, Diff
 
-__all__ = ["class_counts", "grows", "phrase"]
+__all__ = ["class_counts", "class_name", "grows", "phrase"]
 
 _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "kept": ("{file}: {count} tools, sha256 {pin}…", "{file}：{count} 个工具，sha256 {pin}…"),
@@ -38,12 +38,16 @@ def phrase(name: str, language: str, **facts: object) -> str:
     return _PHRASES[name][language == "zh"].format(**facts)
 
 
+def class_name(kind: Class, language: str) -> str:
+    """The name of a class. Chinese text also names it as options and JSON do."""
+    return f"{_CLASSES[kind]}（{kind.value}）" if language == "zh" else kind.value
+
+
 def class_counts(difference: Diff, language: str) -> str:
-    """The number of changes by class; empty if there are no changes. Chinese text also names the class as options and
-    JSON do."""
+    """The number of changes by class; empty if there are no changes."""
     counts = [(Class(kind), count) for kind, count in difference.counts().items()]
     if language == "zh":
-        return "，".join(f"{_CLASSES[kind]}（{kind.value}）：{count}" for kind, count in counts)
+        return "，".join(f"{class_name(kind, language)}：{count}" for kind, count in counts)
     return ", ".join(f"{count} {kind.value}" for kind, count in counts)
 
 

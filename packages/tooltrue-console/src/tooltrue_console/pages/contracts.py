@@ -1,0 +1,275 @@
+"""*Contracts*: the tools of each server as a model sees them, the findings in them, and a changed definition to accept
+or refuse.
+
+A decision is bound to what was shown: the form names the accepted and the published contract and all the rest of the
+review by digests, and a contract that has changed since is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.diff import ContractChange, Diff
+from tooltrue.contract.diff_phrases import class_counts, class_name
+from tooltrue.contract.digests import Definition, digest
+from tooltrue.contract.wording import CHANGE_TOOL_RENAMED
+from tooltrue.errors import ConfigurationError
+from tooltrue.host.pins import Pin, Review
+from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue.tools.search.token_estimate import estimated
+from tooltrue_check.findings import RuleFinding
+from tooltrue_console.contracts import BESIDE, MAX_CHECKED, KnownContract
+from tooltrue_console.desk import Desk
+from tooltrue_console.pages.doctor import finding_row
+from tooltrue_console.sessions import ADMIN
+from tooltrue_console.side_by_side import json_text, side_by_side
+from tooltrue_console.visits import Answer, Endpoint, Html, OtherPage, PageVisit
+from tooltrue_console.wording import (
+    CONSOLE_CONTRACT_CHANGED,
+    CONSOLE_CONTRACT_TOO_LARGE,
+    CONSOLE_FORM_INVALID,
+    NOTE_CONSOLE_TOO_MANY_TOOLS,
+)
+
+__all__ = ["ENDPOINTS", "MAX_REVIEWED"]
+
+MAX_REVIEWED: Final = 1_000_000
+"""Characters of changed definitions that a page shows. A larger change is decided elsewhere, since it must be seen in
+full."""
+_MAX_RECORDED: Final = 200_000
+_MAX_TOOLS: Final = 500
+_MAX_DEFINITION: Final = 20_000
+_HISTORY: Final = 20
+
+
+async def show_all(desk: Desk, visit: PageVisit) -> Answer:
+    rows = [await _row(desk, one, visit.language) for one in await desk.contracts.all()]
+    return Html("contracts.html", {"rows": rows}, title="contracts")
+
+
+async def _row(desk: Desk, known: KnownContract, language: str) -> Mapping[str, Any]:
+    findings = await desk.contracts.findings(known)
+    tokens = await asyncio.to_thread(_tokens, known.contract)
+    return {
+        "key": known.key,
+        "server": known.server,
+        "tools": len(known.contract.tools),
+        "tokens": sum(tokens.values()),
+        "findings": None if findings is None else len(findings),
+        "state": _state(known),
+        "problem": "" if known.problem is None else known.problem.say(language),
+    }
+
+
+def _state(known: KnownContract) -> str:
+    if known.problem is not None:
+        return "contract_broken"
+    if known.key == BESIDE:
+        return "contract_beside"
+    if known.review is None:
+        return "contract_accepted"
+    return "contract_refused" if known.review.is_refused else "contract_pending"
+
+
+def _tokens(contract: Contract) -> Mapping[str, int]:
+    """The approximate number of tokens of the definition of each tool."""
+    return {name: estimated(encode(dict(one)).decode()) for name, one in contract.tools.items()}
+
+
+# --- one contract -----------------------------------------------------------------------------------------------------
+
+
+async def show_one(desk: Desk, visit: PageVisit) -> Answer:
+    known = await desk.contracts.one(visit.parts["key"])
+    if known.problem is not None:
+        raise known.problem
+    findings = await desk.contracts.findings(known)
+    tokens = await asyncio.to_thread(_tokens, known.contract)
+    sentences: list[str] = []
+    if findings is None:
+        facts = {"server": known.server, "count": len(known.contract.tools), "limit": MAX_CHECKED}
+        sentences.append(ConfigurationError.of(NOTE_CONSOLE_TOO_MANY_TOOLS, **facts).say(visit.language))
+    review = None
+    try:
+        if known.review is not None:
+            review = await asyncio.to_thread(_review, known, known.review, visit.language)
+    except ConfigurationError as error:
+        sentences.append(error.say(visit.language))
+    values = {
+        "key": known.key,
+        "server": known.server,
+        "is_pinned": known.pin is not None,
+        "pin": known.contract.pin,
+        "instructions": known.contract.instructions or "",
+        "tools": _tools(known.contract, tokens, findings or (), visit.language),
+        "left_out": max(0, len(known.contract.tools) - _MAX_TOOLS),
+        "tokens": sum(tokens.values()),
+        "review": review,
+        "may_decide": visit.person.may(ADMIN),
+        "history": [] if known.pin is None else await desk.acts.about("contract", known.key, _HISTORY),
+        "sentences": sentences,
+    }
+    return Html("contract.html", values, title="contracts")
+
+
+def _tools(
+    contract: Contract, tokens: Mapping[str, int], findings: Sequence[RuleFinding], language: str
+) -> list[Mapping[str, Any]]:
+    of_tool = defaultdict[str, list[Mapping[str, str]]](list)
+    for finding in findings:
+        of_tool[finding.tool].append(finding_row(finding, language))
+    return [
+        {
+            "name": name,
+            "tokens": tokens[name],
+            "description": str(contract.tools[name].get("description", "")),
+            "definition": _cut(json_text(dict(contract.tools[name]))),
+            "findings": of_tool[name],
+        }
+        for name in sorted(contract.tools)[:_MAX_TOOLS]
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_DEFINITION else f"{text[:_MAX_DEFINITION]}…"
+
+
+# --- a change that waits ----------------------------------------------------------------------------------------------
+
+
+def _review(known: KnownContract, review: Review, language: str) -> Mapping[str, Any]:
+    """The pending change in full. ``ConfigurationError`` if it is too large."""
+    entries = _entries(known, review, language)
+    if (size := sum(one["size"] for one in entries)) > MAX_REVIEWED:
+        raise ConfigurationError.of(CONSOLE_CONTRACT_TOO_LARGE, server=known.server, size=size, limit=MAX_REVIEWED)
+    return {
+        "counts": class_counts(review.changes, language),
+        "is_refused": review.is_refused,
+        "entries": entries,
+        "digests": _digests(known, review),
+    }
+
+
+def _entries(known: KnownContract, review: Review, language: str) -> list[Mapping[str, Any]]:
+    """What has changed, by name, as it is accepted: a tool and a prompt of one name are one entry."""
+    changes: dict[str, list[ContractChange]] = {name: [] for name in sorted(review.names)}
+    for change in review.changes.changes:
+        changes.setdefault(change.subject, []).append(change)
+    return [_entry(known, review, name, some, language) for name, some in changes.items()]
+
+
+def _entry(
+    known: KnownContract, review: Review, name: str, changes: Sequence[ContractChange], language: str
+) -> Mapping[str, Any]:
+    texts = [*_texts(known, name, changes)]
+    return {
+        "name": name,
+        "key": _entry_key(name),
+        "classes": class_counts(Diff(tuple(changes)), language),
+        "changes": [
+            {
+                "kind": one.kind.value,
+                "class": class_name(one.kind, language),
+                "place": one.place,
+                "text": one.say(language),
+            }
+            for one in changes
+        ],
+        "findings": [
+            {"level": one.severity.value, "place": one.place, "text": one.say(language)}
+            for one in review.findings.get(name, ())
+        ],
+        "lines": [line for before, after in texts for line in side_by_side(before, after)],
+        "size": sum(len(before) + len(after) for before, after in texts),
+    }
+
+
+def _entry_key(name: str) -> str:
+    """The name of an entry in a form, where a text of a stranger would be changed by the escapes of a page."""
+    return digest(name)
+
+
+def _texts(known: KnownContract, name: str, changes: Sequence[ContractChange]) -> Iterator[tuple[str, str]]:
+    """The accepted and the published text of each definition of this name that differ; of the instructions for an empty
+    name."""
+    accepted, published = known.contract, known.published or Contract()
+    if not name:
+        yield accepted.instructions or "", published.instructions or ""
+        return
+    was = next((str(one.facts["was"]) for one in changes if one.code == CHANGE_TOOL_RENAMED), name)
+    for (section, before), (_, after) in zip(accepted.sections(), published.sections(), strict=True):
+        old = before.get(was if section == "tools" else name)
+        new = after.get(name)
+        if old != new:
+            yield _text(old), _text(new)
+
+
+def _text(definition: Definition | None) -> str:
+    return "" if definition is None else json_text(dict(definition))
+
+
+def _digests(known: KnownContract, review: Review) -> Mapping[str, str]:
+    """The digests that bind a decision to what was shown: both contracts, and the rest of the review."""
+    return {"accepted": known.contract.pin, "published": review.digest, "shown": digest(review.data())}
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+async def accept(desk: Desk, visit: PageVisit) -> Answer:
+    """Accept one entry, or without one all of them and the instructions."""
+    key = visit.form.get("entry")
+    if key is None:
+        raise ConfigurationError.of(CONSOLE_FORM_INVALID)
+    return await _decide(desk, visit, "accept definition" if key else "accept contract", key)
+
+
+async def refuse(desk: Desk, visit: PageVisit) -> Answer:
+    return await _decide(desk, visit, "refuse contract", "")
+
+
+async def _decide(desk: Desk, visit: PageVisit, act: str, key: str) -> Answer:
+    """Do what a person has decided, as they were shown the change, and record it."""
+    known = await desk.contracts.one(visit.parts["key"])
+    if known.problem is not None:
+        raise known.problem
+    pin, review, digests, names = await asyncio.to_thread(_bound, known, visit, key)
+    origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
+    facts: dict[str, Any] = {"contract": known.key, **digests, **({"name": names[0]} if names else {})}
+    async with desk.acts.recorded(act, known.server, visit.person, origin, _display(review), **facts):
+        if act == "refuse contract":
+            await asyncio.to_thread(pin.refuse, review)
+        else:
+            await asyncio.to_thread(pin.accept, review, names or None)
+    return OtherPage(f"/contracts/{known.key}")
+
+
+def _bound(known: KnownContract, visit: PageVisit, key: str) -> tuple[Pin, Review, Mapping[str, str], Sequence[str]]:
+    """The pin and its review, if it is the one that the page has shown in full, and the name of the entry."""
+    pin, review = known.pin, known.review
+    if pin is not None and review is not None:
+        digests = _review(known, review, visit.language)["digests"]
+        names = [name for name in review.names if name and _entry_key(name) == key]
+        if all(visit.form.get(member) == value for member, value in digests.items()) and bool(names) == bool(key):
+            return pin, review, digests, names
+    raise ConfigurationError.of(CONSOLE_CONTRACT_CHANGED, server=known.server)
+
+
+def _display(review: Review) -> Mapping[str, Json]:
+    """The change as it was shown; of a large one, the counts and the names. The digests are in the record too."""
+    data = review.data()
+    if len(encode(data)) <= _MAX_RECORDED:
+        return data
+    return {"counts": data["counts"], "worst": data["worst"], "names": sorted(review.names)[:100], "cut": True}
+
+
+ENDPOINTS: Final[Sequence[Endpoint]] = (
+    Endpoint("GET", "/contracts", show_all),
+    Endpoint("GET", "/contracts/{key}", show_one),
+    Endpoint("POST", "/contracts/{key}/accept", accept, ADMIN),
+    Endpoint("POST", "/contracts/{key}/refuse", refuse, ADMIN),
+)
