@@ -32,7 +32,7 @@ from tooltrue_console.sessions import Sessions
 T = TypeVar("T")
 
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
-PAGES = ("/approvals", "/calls", "/log", "/nowhere")
+PAGES = ("/approvals", "/calls", "/log", "/rules?tool=burn", "/contracts", "/doctor?since=", "/nowhere")
 THEMES = ("light", "dark")
 
 

@@ -200,6 +200,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "contract_broken": ("cannot be read", "无法读取"),
     "contract_of": ("Contract of {server}", "{server} 的契约"),
     "contract_lock": ("Accepted contract: sha256 {pin}", "已接受的契约：sha256 {pin}"),
+    "contract_lock_short": ("Contract", "契约"),
     "contract_now": ("Contract: sha256 {pin}", "契约：sha256 {pin}"),
     "seen_by_model": ("Tools as a model sees them", "模型看到的工具"),
     "about_tokens": ("about {count} tokens", "约 {count} 个令牌"),

@@ -19,7 +19,7 @@ from tooltrue.contract.digests import Definition, digest
 from tooltrue.contract.wording import CHANGE_TOOL_RENAMED
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Review
-from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue_check.findings import RuleFinding
 from tooltrue_console.contracts import BESIDE, MAX_CHECKED, KnownContract
@@ -110,7 +110,7 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "tokens": sum(tokens.values()),
         "review": review,
         "may_decide": visit.person.may(ADMIN),
-        "history": [] if known.pin is None else await desk.acts.about("contract", known.key, _HISTORY),
+        "history": [] if known.pin is None else [*map(_act, await desk.acts.about("contract", known.key, _HISTORY))],
         "sentences": sentences,
     }
     return Html("contract.html", values, title="contracts")
@@ -132,6 +132,21 @@ def _tools(
         }
         for name in sorted(contract.tools)[:_MAX_TOOLS]
     ]
+
+
+def _act(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A decision with what was shown, as it is in its record."""
+    members = ("at", "decision", "subject", "who", "address", "outcome", "code", "accepted", "published")
+    shown = record.get("arguments")
+    changes = shown.get("changes") if is_object(shown) else ()
+    return {
+        **{member: str(record.get(member, "")) for member in members},
+        "changes": [
+            {member: str(change.get(member, "")) for member in ("class", "path", "text")}
+            for change in (changes if is_array(changes) else ())
+            if is_object(change)
+        ],
+    }
 
 
 def _cut(text: str) -> str:
@@ -239,8 +254,9 @@ async def _decide(desk: Desk, visit: PageVisit, act: str, key: str) -> Answer:
         raise known.problem
     pin, review, digests, names = await asyncio.to_thread(_bound, known, visit, key)
     origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
-    facts: dict[str, Any] = {"contract": known.key, **digests, **({"name": names[0]} if names else {})}
-    async with desk.acts.recorded(act, known.server, visit.person, origin, _display(review), **facts):
+    subject = names[0] if names else known.server
+    facts = {"contract": known.key, "instance": known.server, **digests}
+    async with desk.acts.recorded(act, subject, visit.person, origin, _display(review), **facts):
         if act == "refuse contract":
             await asyncio.to_thread(pin.refuse, review)
         else:

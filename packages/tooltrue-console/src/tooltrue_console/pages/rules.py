@@ -119,7 +119,7 @@ async def _tool(desk: Desk, name: str, effect: str, server: str) -> Tool:
     return Tool(definition, _EFFECTS.get(effect, "write"), _ANY, server=server)
 
 
-def _arguments(text: str) -> Mapping[str, Any] | None:
+def _arguments(text: str) -> dict[str, Any] | None:
     if not text.strip():
         return None
     try:
@@ -216,9 +216,9 @@ async def simulate(desk: Desk, visit: PageVisit) -> Answer:
     name = form.get("log", "")
     url = desk.logs.url(name)
     most = next((number for number in _REPLAYED if str(number) == form.get("last")), _REPLAYED[0])
-    known = desk.settings.config or "tooltrue.toml"
-    config = read_operator_config(known, form.get("text", "").replace("\r\n", "\n"))
-    counts, positions = await asyncio.to_thread(_replayed, url, rules_of(config, name), most)
+    text = form.get("text", "").replace("\r\n", "\n")
+    rules = await asyncio.to_thread(_read, operator_file(desk.settings).config.name, text, name)
+    counts, positions = await asyncio.to_thread(_replayed, url, rules, most)
     rows = [
         {
             "was": was,
@@ -233,6 +233,11 @@ async def simulate(desk: Desk, visit: PageVisit) -> Answer:
         for (was, would, subject, rule), times in sorted(counts.rows.items(), key=lambda row: (_is_same(row[0]), row))
     ]
     return Html("_simulated.html", {"log": name, "rows": rows, "counts": counts})
+
+
+def _read(file: str, text: str, server: str) -> Rules:
+    """The rules in a text, which may have so many that it takes a while."""
+    return rules_of(read_operator_config(file, text), server)
 
 
 _Row = tuple[str, str, str, str]
