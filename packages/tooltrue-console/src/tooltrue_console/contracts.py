@@ -19,7 +19,7 @@ from tooltrue.host.pins import Pin, Pins, Review
 from tooltrue_check.findings import RuleFinding, check_contracts
 from tooltrue_console.wording import CONSOLE_CONTRACT_UNKNOWN
 
-__all__ = ["BESIDE", "MAX_CHECKED", "Contracts", "KnownContract"]
+__all__ = ["BESIDE", "MAX_CHECKED", "ContractSource", "Contracts"]
 
 BESIDE: Final = "beside"
 """The key of the contract of the server beside."""
@@ -29,7 +29,7 @@ _REMEMBERED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class KnownContract:
+class ContractSource:
     """One contract: the accepted one of a ``pin``, with the ``review`` of a changed one that is pending and its
     contract ``published``; or that of the server beside, without a pin. ``problem`` tells why it cannot be read."""
 
@@ -50,13 +50,13 @@ class Contracts:
         self._pins = pins or Pins()
         self._findings: OrderedDict[str, tuple[RuleFinding, ...]] = OrderedDict()
 
-    async def all(self) -> list[KnownContract]:
+    async def all(self) -> list[ContractSource]:
         """Every contract, by the name of its server; that of the server beside first."""
         pinned = await asyncio.to_thread(lambda: [_pinned(self._pins, key) for key in self._pins.known_keys()])
         beside = [] if self._server is None else [await _beside(self._server)]
         return [*beside, *sorted(pinned, key=lambda one: (one.server, one.key))]
 
-    async def one(self, key: str) -> KnownContract:
+    async def one(self, key: str) -> ContractSource:
         """The contract with this key. ``ConfigurationError`` if there is none."""
         if key == BESIDE and self._server is not None:
             return await _beside(self._server)
@@ -64,31 +64,31 @@ class Contracts:
             raise ConfigurationError.of(CONSOLE_CONTRACT_UNKNOWN, key=key[:40])
         return await asyncio.to_thread(_pinned, self._pins, key)
 
-    async def findings(self, known: KnownContract) -> tuple[RuleFinding, ...] | None:
+    async def findings(self, source: ContractSource) -> tuple[RuleFinding, ...] | None:
         """The findings of check in the tools; ``None`` for more tools than :data:`MAX_CHECKED`."""
-        if len(known.contract.tools) > MAX_CHECKED:
+        if len(source.contract.tools) > MAX_CHECKED:
             return None
-        key = f"{known.server} {known.contract.pin}"
+        key = f"{source.server} {source.contract.pin}"
         if key not in self._findings:
-            self._findings[key] = await asyncio.to_thread(_checked, known)
+            self._findings[key] = await asyncio.to_thread(_checked, source)
             while len(self._findings) > _REMEMBERED:
                 self._findings.popitem(last=False)
         return self._findings[key]
 
 
-def _checked(known: KnownContract) -> tuple[RuleFinding, ...]:
-    return tuple(check_contracts([(known.server, known.contract)]))
+def _checked(source: ContractSource) -> tuple[RuleFinding, ...]:
+    return tuple(check_contracts([(source.server, source.contract)]))
 
 
-async def _beside(server: Server) -> KnownContract:
+async def _beside(server: Server) -> ContractSource:
     inventory = await server.inventory()
-    return KnownContract(BESIDE, server.name, Contract.of(tool.definition for tool in inventory.tools))
+    return ContractSource(BESIDE, server.name, Contract.of(tool.definition for tool in inventory.tools))
 
 
-def _pinned(pins: Pins, key: str) -> KnownContract:
+def _pinned(pins: Pins, key: str) -> ContractSource:
     try:
         pin = pins.of_key(key)
         accepted, published = pin.contracts()
-        return KnownContract(key, pin.server, accepted, pin, pin.review(), published)
+        return ContractSource(key, pin.server, accepted, pin, pin.review(), published)
     except TooltrueError as error:
-        return KnownContract(key, key[:8], Contract(), problem=error)
+        return ContractSource(key, key[:8], Contract(), problem=error)

@@ -28,28 +28,28 @@ class OperatorFile:
     text: str
     problems: tuple[ConfigurationError, ...] = ()
     has_changed: bool = False
-    is_held: bool = True
+    is_in_force: bool = True
 
-    def held(self) -> OperatorConfig:
+    def in_force(self) -> OperatorConfig:
         """The file whose rules hold. ``ConfigurationError`` if it has a problem."""
-        if not self.is_held:
+        if not self.is_in_force:
             raise self.problems[0]
         return self.config
 
 
 def operator_file(settings: DeskSettings) -> OperatorFile:
     """Read the file. ``ConfigurationError`` if there is none, or if it cannot be read."""
-    held = None if settings.server is None else settings.server.operator_config
-    if held is not None:
+    in_force = None if settings.server is None else settings.server.operator_config
+    if in_force is not None:
         try:
-            text = text_of(held.name)
+            text = text_of(in_force.name)
         except ConfigurationError as error:  # the server goes on with what it has read
-            return OperatorFile(held, held.text, (error,))
-        return OperatorFile(held, text, has_changed=text != held.text)
+            return OperatorFile(in_force, in_force.text, (error,))
+        return OperatorFile(in_force, text, has_changed=text != in_force.text)
     if not settings.config:
         raise ConfigurationError.of(CONSOLE_RULES_UNKNOWN)
     config, problems = examine(settings.config)
-    return OperatorFile(config, config.text, tuple(problems), is_held=not problems)
+    return OperatorFile(config, config.text, tuple(problems), is_in_force=not problems)
 
 
 def guard_of(settings: DeskSettings, config: OperatorConfig | None, server: str = "") -> Guard:

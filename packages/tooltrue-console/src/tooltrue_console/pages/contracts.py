@@ -22,7 +22,7 @@ from tooltrue.host.pins import Pin, Review
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue_check.findings import RuleFinding
-from tooltrue_console.contracts import BESIDE, MAX_CHECKED, KnownContract
+from tooltrue_console.contracts import BESIDE, MAX_CHECKED, ContractSource
 from tooltrue_console.desk import Desk
 from tooltrue_console.pages.doctor import finding_row
 from tooltrue_console.sessions import ADMIN
@@ -51,28 +51,28 @@ async def show_all(desk: Desk, visit: PageVisit) -> Answer:
     return Html("contracts.html", {"rows": rows}, title="contracts")
 
 
-async def _row(desk: Desk, known: KnownContract, language: str) -> Mapping[str, Any]:
-    findings = await desk.contracts.findings(known)
-    tokens = await asyncio.to_thread(_tokens, known.contract)
+async def _row(desk: Desk, source: ContractSource, language: str) -> Mapping[str, Any]:
+    findings = await desk.contracts.findings(source)
+    tokens = await asyncio.to_thread(_tokens, source.contract)
     return {
-        "key": known.key,
-        "server": known.server,
-        "tools": len(known.contract.tools),
+        "key": source.key,
+        "server": source.server,
+        "tools": len(source.contract.tools),
         "tokens": sum(tokens.values()),
         "findings": None if findings is None else len(findings),
-        "state": _state(known),
-        "problem": "" if known.problem is None else known.problem.say(language),
+        "state": _state(source),
+        "problem": "" if source.problem is None else source.problem.say(language),
     }
 
 
-def _state(known: KnownContract) -> str:
-    if known.problem is not None:
+def _state(source: ContractSource) -> str:
+    if source.problem is not None:
         return "contract_broken"
-    if known.key == BESIDE:
+    if source.key == BESIDE:
         return "contract_beside"
-    if known.review is None:
+    if source.review is None:
         return "contract_accepted"
-    return "contract_refused" if known.review.is_refused else "contract_pending"
+    return "contract_refused" if source.review.is_refused else "contract_pending"
 
 
 def _tokens(contract: Contract) -> Mapping[str, int]:
@@ -84,33 +84,33 @@ def _tokens(contract: Contract) -> Mapping[str, int]:
 
 
 async def show_one(desk: Desk, visit: PageVisit) -> Answer:
-    known = await desk.contracts.one(visit.parts["key"])
-    if known.problem is not None:
-        raise known.problem
-    findings = await desk.contracts.findings(known)
-    tokens = await asyncio.to_thread(_tokens, known.contract)
+    source = await desk.contracts.one(visit.parts["key"])
+    if source.problem is not None:
+        raise source.problem
+    findings = await desk.contracts.findings(source)
+    tokens = await asyncio.to_thread(_tokens, source.contract)
     sentences: list[str] = []
     if findings is None:
-        facts = {"server": known.server, "count": len(known.contract.tools), "limit": MAX_CHECKED}
+        facts = {"server": source.server, "count": len(source.contract.tools), "limit": MAX_CHECKED}
         sentences.append(ConfigurationError.of(NOTE_CONSOLE_TOO_MANY_TOOLS, **facts).say(visit.language))
     review = None
     try:
-        if known.review is not None:
-            review = await asyncio.to_thread(_review, known, known.review, visit.language)
+        if source.review is not None:
+            review = await asyncio.to_thread(_review, source, source.review, visit.language)
     except ConfigurationError as error:
         sentences.append(error.say(visit.language))
     values = {
-        "key": known.key,
-        "server": known.server,
-        "is_pinned": known.pin is not None,
-        "pin": known.contract.pin,
-        "instructions": known.contract.instructions or "",
-        "tools": _tools(known.contract, tokens, findings or (), visit.language),
-        "left_out": max(0, len(known.contract.tools) - _MAX_TOOLS),
+        "key": source.key,
+        "server": source.server,
+        "is_pinned": source.pin is not None,
+        "pin": source.contract.pin,
+        "instructions": source.contract.instructions or "",
+        "tools": _tools(source.contract, tokens, findings or (), visit.language),
+        "left_out": max(0, len(source.contract.tools) - _MAX_TOOLS),
         "tokens": sum(tokens.values()),
         "review": review,
         "may_decide": visit.person.may(ADMIN),
-        "history": [] if known.pin is None else [*map(_act, await desk.acts.about("contract", known.key, _HISTORY))],
+        "history": [] if source.pin is None else [*map(_act, await desk.acts.about("contract", source.key, _HISTORY))],
         "sentences": sentences,
     }
     return Html("contract.html", values, title="contracts")
@@ -137,8 +137,8 @@ def _tools(
 def _act(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A decision with what was shown, as it is in its record."""
     members = ("at", "decision", "subject", "who", "address", "outcome", "code", "accepted", "published")
-    shown = record.get("arguments")
-    changes = shown.get("changes") if is_object(shown) else ()
+    display = record.get("arguments")
+    changes = display.get("changes") if is_object(display) else ()
     return {
         **{member: str(record.get(member, "")) for member in members},
         "changes": [
@@ -156,31 +156,31 @@ def _cut(text: str) -> str:
 # --- a change that waits ----------------------------------------------------------------------------------------------
 
 
-def _review(known: KnownContract, review: Review, language: str) -> Mapping[str, Any]:
+def _review(source: ContractSource, review: Review, language: str) -> Mapping[str, Any]:
     """The pending change in full. ``ConfigurationError`` if it is too large."""
-    entries = _entries(known, review, language)
+    entries = _entries(source, review, language)
     if (size := sum(one["size"] for one in entries)) > MAX_REVIEWED:
-        raise ConfigurationError.of(CONSOLE_CONTRACT_TOO_LARGE, server=known.server, size=size, limit=MAX_REVIEWED)
+        raise ConfigurationError.of(CONSOLE_CONTRACT_TOO_LARGE, server=source.server, size=size, limit=MAX_REVIEWED)
     return {
         "counts": class_counts(review.changes, language),
         "is_refused": review.is_refused,
         "entries": entries,
-        "digests": _digests(known, review),
+        "digests": _digests(source, review),
     }
 
 
-def _entries(known: KnownContract, review: Review, language: str) -> list[Mapping[str, Any]]:
+def _entries(source: ContractSource, review: Review, language: str) -> list[Mapping[str, Any]]:
     """What has changed, by name, as it is accepted: a tool and a prompt of one name are one entry."""
     changes: dict[str, list[ContractChange]] = {name: [] for name in sorted(review.names)}
     for change in review.changes.changes:
         changes.setdefault(change.subject, []).append(change)
-    return [_entry(known, review, name, some, language) for name, some in changes.items()]
+    return [_entry(source, review, name, some, language) for name, some in changes.items()]
 
 
 def _entry(
-    known: KnownContract, review: Review, name: str, changes: Sequence[ContractChange], language: str
+    source: ContractSource, review: Review, name: str, changes: Sequence[ContractChange], language: str
 ) -> Mapping[str, Any]:
-    texts = [*_texts(known, name, changes)]
+    texts = [*_texts(source, name, changes)]
     return {
         "name": name,
         "key": _entry_key(name),
@@ -208,10 +208,10 @@ def _entry_key(name: str) -> str:
     return digest(name)
 
 
-def _texts(known: KnownContract, name: str, changes: Sequence[ContractChange]) -> Iterator[tuple[str, str]]:
+def _texts(source: ContractSource, name: str, changes: Sequence[ContractChange]) -> Iterator[tuple[str, str]]:
     """The accepted and the published text of each definition of this name that differ; of the instructions for an empty
     name."""
-    accepted, published = known.contract, known.published or Contract()
+    accepted, published = source.contract, source.published or Contract()
     if not name:
         yield accepted.instructions or "", published.instructions or ""
         return
@@ -227,9 +227,9 @@ def _text(definition: Definition | None) -> str:
     return "" if definition is None else json_text(dict(definition))
 
 
-def _digests(known: KnownContract, review: Review) -> Mapping[str, str]:
+def _digests(source: ContractSource, review: Review) -> Mapping[str, str]:
     """The digests that bind a decision to what was shown: both contracts, and the rest of the review."""
-    return {"accepted": known.contract.pin, "published": review.digest, "shown": digest(review.data())}
+    return {"accepted": source.contract.pin, "published": review.digest, "shown": digest(review.data())}
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -249,30 +249,30 @@ async def refuse(desk: Desk, visit: PageVisit) -> Answer:
 
 async def _decide(desk: Desk, visit: PageVisit, act: str, key: str) -> Answer:
     """Do what a person has decided, as they were shown the change, and record it."""
-    known = await desk.contracts.one(visit.parts["key"])
-    if known.problem is not None:
-        raise known.problem
-    pin, review, digests, names = await asyncio.to_thread(_bound, known, visit, key)
+    source = await desk.contracts.one(visit.parts["key"])
+    if source.problem is not None:
+        raise source.problem
+    pin, review, digests, names = await asyncio.to_thread(_bound, source, visit, key)
     origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
-    subject = names[0] if names else known.server
-    facts = {"contract": known.key, "instance": known.server, **digests}
+    subject = names[0] if names else source.server
+    facts = {"contract": source.key, "instance": source.server, **digests}
     async with desk.acts.recorded(act, subject, visit.person, origin, _display(review), **facts):
         if act == "refuse contract":
             await asyncio.to_thread(pin.refuse, review)
         else:
             await asyncio.to_thread(pin.accept, review, names or None)
-    return OtherPage(f"/contracts/{known.key}")
+    return OtherPage(f"/contracts/{source.key}")
 
 
-def _bound(known: KnownContract, visit: PageVisit, key: str) -> tuple[Pin, Review, Mapping[str, str], Sequence[str]]:
+def _bound(source: ContractSource, visit: PageVisit, key: str) -> tuple[Pin, Review, Mapping[str, str], Sequence[str]]:
     """The pin and its review, if it is the one that the page has shown in full, and the name of the entry."""
-    pin, review = known.pin, known.review
+    pin, review = source.pin, source.review
     if pin is not None and review is not None:
-        digests = _review(known, review, visit.language)["digests"]
+        digests = _review(source, review, visit.language)["digests"]
         names = [name for name in review.names if name and _entry_key(name) == key]
         if all(visit.form.get(member) == value for member, value in digests.items()) and bool(names) == bool(key):
             return pin, review, digests, names
-    raise ConfigurationError.of(CONSOLE_CONTRACT_CHANGED, server=known.server)
+    raise ConfigurationError.of(CONSOLE_CONTRACT_CHANGED, server=source.server)
 
 
 def _display(review: Review) -> Mapping[str, Json]:

@@ -58,8 +58,8 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
         return Html("doctor.html", {**values, "sentences": [error.say(visit.language)]}, title="doctor")
     figures, is_part = await asyncio.to_thread(_figures, url, begin)
     diagnosis = diagnose(figures, *await _published(desk, name))
-    shown = _shown(diagnosis, name, begin, visit.language)
-    values["diagnosis"] = {**shown, "part": MAX_READ if is_part else None}
+    values["diagnosis"] = _diagnosis_values(diagnosis, name, begin, visit.language)
+    values["part"] = MAX_READ if is_part else None
     return Html("doctor.html", values, title="doctor")
 
 
@@ -92,7 +92,7 @@ async def _published(desk: Desk, server: str) -> tuple[list[str] | None, Sequenc
 # --- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _shown(diagnosis: Diagnosis, log: str, begin: str, language: str) -> Mapping[str, Any]:
+def _diagnosis_values(diagnosis: Diagnosis, log: str, begin: str, language: str) -> Mapping[str, Any]:
     return {
         "headline": headline(diagnosis, language),
         "symptoms": [_symptom(one, log, begin, language) for one in diagnosis.symptoms],

@@ -96,7 +96,7 @@ def _rule(config: OperatorConfig, rule: Rule) -> Mapping[str, Any]:
 async def _explanation(desk: Desk, visit: PageVisit, file: OperatorFile | None) -> Mapping[str, Any]:
     """The decision about the call that the form describes."""
     query = visit.query
-    config = None if file is None else file.held()
+    config = None if file is None else file.in_force()
     server = query.get("server", "")
     tool = await _tool(desk, query["tool"], query.get("effect", ""), server)
     arguments = _arguments(query.get("arguments", ""))
@@ -105,7 +105,7 @@ async def _explanation(desk: Desk, visit: PageVisit, file: OperatorFile | None) 
     principal = Principal(query.get("who") or "local", frozenset(query.get("scopes", "").split()))
     context = RequestContext(principal, SILENT)
     guard = guard_of(desk.settings, config, server)
-    return _told(guard, tool, context, arguments, config, visit.language)
+    return _explanation_values(guard, tool, context, arguments, config, visit.language)
 
 
 async def _tool(desk: Desk, name: str, effect: str, server: str) -> Tool:
@@ -132,7 +132,7 @@ def _arguments(text: str) -> dict[str, Any] | None:
     return value
 
 
-def _told(
+def _explanation_values(
     guard: Guard,
     subject: Subject,
     context: RequestContext,
@@ -159,7 +159,7 @@ def _steps(
     config: OperatorConfig | None,
     language: str,
 ) -> list[Mapping[str, str]]:
-    def shown(step: RuleStep) -> Mapping[str, str]:
+    def row(step: RuleStep) -> Mapping[str, str]:
         return {
             "place": "" if config is None else config.place(("rules", step.rule.number)),
             "rule": step.rule.name,
@@ -168,7 +168,7 @@ def _steps(
             "matches": "ok" if not step.stop else "",
         }
 
-    return [shown(step) for step in explanation.steps]
+    return [row(step) for step in explanation.steps]
 
 
 # --- one record, with the rules of today ------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ async def show_record(desk: Desk, visit: PageVisit) -> Answer:
     one = happened(record)
     if one is None:
         raise ConfigurationError.of(CONSOLE_RECORD_NOT_DECIDED, name=name[:80], position=position)
-    config = operator_file(desk.settings).held()
+    config = operator_file(desk.settings).in_force()
     rules = rules_of(config, name)
     (again,) = replay(rules, [record])
     values = {
