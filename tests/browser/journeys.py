@@ -23,6 +23,10 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from browser.payloads import PAYLOADS
 from support.serving import command
+from tooltrue.client.config import ServerConfig
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.neighbours import NOBODY
+from tooltrue.host.pins import Pin, Pins
 from tooltrue.policy.consent.approvals import ApprovalRequest, Approvals, Ticket
 from tooltrue.state.log import timestamp
 from tooltrue.state.places import sqlite_url
@@ -34,6 +38,7 @@ T = TypeVar("T")
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
 PAGES = ("/approvals", "/calls", "/log", "/rules?tool=burn", "/contracts", "/doctor?since=", "/nowhere")
 THEMES = ("light", "dark")
+BOX: dict[str, Any] = {"name": "find_box", "description": "Find a box.", "inputSchema": {"type": "object"}}
 
 
 class Console:
@@ -49,7 +54,7 @@ class Console:
     def running(self) -> Iterator[Console]:
         self.run(self.write_log)
         words = ["--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
-        words += ["--acts", sqlite_url(self.folder / "acts.db")]
+        words += ["--acts", sqlite_url(self.folder / "acts.db"), "--config", str(self.rules())]
         env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(command("console", *words), stderr=subprocess.PIPE, text=True, env=env) as process:
             try:
@@ -75,6 +80,19 @@ class Console:
                 record = {"at": timestamp(1_700_000_000 + number), "kind": "call", "subject": text, "who": text}
                 log.note({**record, "rule": text, "instance": text, "outcome": text, "arguments": {text: text}})
             await log.head()
+
+    def rules(self) -> Path:
+        file = self.folder / "tooltrue.toml"
+        file.write_text('[[rules]]\nname = "ask-before-burning"\ntools = "burn*"\nthen = "ask"\n', "utf-8")
+        return file
+
+    def pin(self, label: str, *contracts: Contract) -> Pin:
+        """A server that has published these contracts, one after the other."""
+        pins = Pins(self.folder / "state" / "tooltrue" / "pins")
+        server = ServerConfig(label, label, url="https://attic.example/mcp")
+        for contract in contracts:
+            pins.of("servers.json", server).judge(contract, NOBODY)
+        return pins.of("servers.json", server)
 
     def ticket(self, tool: str = "burn", **more: Any) -> Ticket:
         members = {"server": "attic", "principal": "ann", "effect": "destructive", "pin": tool, "arguments": {"box": 1}}
@@ -201,6 +219,71 @@ def test_no_hostile_text_runs_and_each_is_seen(browser: Browser, console: Consol
     assert [message for message in messages if "Content Security Policy" in message] == []
 
 
+def test_hostile_rules_contracts_and_symptoms_run_nothing(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    tools = [{**BOX, "name": f"{text}{number}", "description": text} for number, text in enumerate(PAYLOADS)]
+    # Poisoned definitions are not pinned, so that all of them wait.
+    pin = console.pin("<img src=x onerror=alert(1)>", Contract.of([BOX]), Contract.of([BOX, *tools]))
+    for path in ("/contracts", f"/contracts/{pin.file.stem}", "/doctor?log=attic&since="):
+        page.goto(f"{console.base}{path}")
+        _nothing_ran(page)
+    expect(page.locator("h1")).to_have_text("Doctor")
+    for text in PAYLOADS:
+        fields = dict.fromkeys(("tool", "server", "who", "scopes", "arguments"), text)
+        page.goto(f"{console.base}/rules?{urlencode(fields, errors='replace')}")
+        _nothing_ran(page)
+    page.goto(f"{console.base}/rules")
+    page.get_by_role("button", name="Simulate").click()
+    expect(page.locator("#simulated tbody tr")).not_to_have_count(0)
+    _nothing_ran(page)
+    page.goto(f"{console.base}/calls/attic/1")
+    page.get_by_role("link", name="Simulate with today's rules").click()
+    expect(page.locator("h1")).to_have_text("Simulate with today's rules")
+    _nothing_ran(page)
+
+
+def test_a_changed_definition_is_refused_and_then_accepted(browser: Browser, console: Console):
+    pin = console.pin("attic", Contract.of([BOX]), Contract.of([{**BOX, "description": "Find a box, and open it."}]))
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/contracts")
+    page.get_by_role("link", name="attic").click()
+    expect(page.locator(".sides .changed")).to_have_count(1)
+    page.get_by_role("button", name="Refuse").click()
+    expect(page.locator("h2").first).to_contain_text("A change that was refused")
+    page.get_by_role("button", name="Accept all of it").click()
+    expect(page.locator(".review")).to_have_count(0)
+    expect(page.locator("tbody tr")).to_have_count(2)
+    assert pin.review() is None
+
+
+def test_a_definition_that_changes_while_it_is_read_is_not_accepted(browser: Browser, console: Console):
+    changed = Contract.of([{**BOX, "description": "Find a box, and open it."}])
+    pin = console.pin("attic", Contract.of([BOX]), changed)
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/contracts/{pin.file.stem}")
+    console.pin("attic", Contract.of([{**BOX, "description": "Find a box, and burn it."}]))
+    page.get_by_role("button", name="Accept all of it").click()
+    expect(page.locator("#problem")).to_contain_text("TT9445")
+    assert pin.contracts()[0].tools["find_box"] == BOX
+
+
+def test_the_rule_that_decides_has_an_address_and_a_changed_text_is_replayed(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/rules")
+    page.get_by_role("textbox", name="Tool", exact=True).fill("burn_box")
+    page.keyboard.press("Enter")
+    expect(page.locator("main .card")).to_contain_text("a person is asked")
+    other = signed_in(browser, console)
+    other.goto(page.url)
+    expect(other.locator("main .card")).to_contain_text("ask-before-burning")
+    page.get_by_label("Text of the file").fill('[[rules]]\nthen = "perhaps"\n')
+    page.get_by_role("button", name="Simulate").click()
+    expect(page.locator("#problem")).to_contain_text("TT")
+    page.get_by_label("Text of the file").fill('[[rules]]\nthen = "deny"\n')
+    page.get_by_role("button", name="Simulate").click()
+    expect(page.locator("#simulated")).to_contain_text("would be decided otherwise")
+
+
 def _told(message: ConsoleMessage) -> str:
     return message.text
 
@@ -276,6 +359,7 @@ def test_a_search_goes_from_page_to_page_and_new_records_appear(browser: Browser
 @pytest.mark.parametrize("language", ["en", "zh-CN"])
 def test_the_accessibility_engine_finds_nothing_serious(browser: Browser, console: Console, theme: str, language: str):
     console.ticket(preview="burns 3 boxes", reason="a rule")
+    pin = console.pin("attic", Contract.of([BOX]), Contract.of([{**BOX, "description": "Find a box, and open it."}]))
     for width in (1100, 360):
         page = signed_in(
             browser,
@@ -285,7 +369,7 @@ def test_the_accessibility_engine_finds_nothing_serious(browser: Browser, consol
             viewport={"width": width, "height": 800},
             bypass_csp=True,
         )
-        for path in (*PAGES, "/calls/attic/1"):
+        for path in (*PAGES, "/calls/attic/1", "/calls/attic/1/rules", f"/contracts/{pin.file.stem}"):
             page.goto(f"{console.base}{path}")
             page.add_script_tag(path=AXE)
             result = page.evaluate("axe.run()")
