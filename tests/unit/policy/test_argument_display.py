@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrue.policy.consent.argument_display import display_arguments, display_text
+from tooltrue.policy.consent.argument_display import display_arguments, display_document, display_text
 
 TEXTS = (
     st.text()
@@ -78,3 +78,12 @@ def test_a_display_of_arguments_has_no_invisible_characters(arguments: dict[str,
     } == set()
     assert " " * 24 not in said
     assert len(said.split("\n")) == max(len(arguments), 1)
+
+
+@given(st.dictionaries(TEXTS, TEXTS, max_size=2), st.dictionaries(TEXTS, TEXTS, max_size=2))
+def test_different_documents_are_shown_differently(one: dict[str, str], other: dict[str, str]):
+    assert (display_document(one) == display_document(other)) is (one == other)
+
+
+def test_a_document_is_on_lines_of_its_own_with_sorted_keys():
+    assert display_document({"b": ["x\u202e"], "a": {}}) == '{\n "a": {},\n "b": [\n  "x\\u202e"\n ]\n}'

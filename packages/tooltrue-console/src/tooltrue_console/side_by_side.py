@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final, Literal, NamedTuple
 
-from tooltrue.contract.display import display_safe_json
-from tooltrue.jsonrpc.messages import Json
-
-__all__ = ["PairedLine", "json_text", "side_by_side"]
+__all__ = ["PairedLine", "side_by_side"]
 
 MAX_MATCHED: Final = 1_000
 """Untrusted texts of more lines are not matched line by line, which takes quadratic time."""
@@ -41,8 +37,3 @@ def _pairs(code: tuple[str, int, int, int, int], old: Sequence[str], new: Sequen
     tag, begin, end, other_begin, other_end = code
     kind: Literal["same", "changed"] = "same" if tag == "equal" else "changed"
     return [PairedLine(kind, *pair) for pair in zip_longest(old[begin:end], new[other_begin:other_end])]
-
-
-def json_text(value: Json) -> str:
-    """A JSON value on lines of its own, keys sorted; invisible characters are escaped, and the value stays the same."""
-    return display_safe_json(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True))

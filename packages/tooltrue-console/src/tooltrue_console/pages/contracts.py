@@ -20,13 +20,14 @@ from tooltrue.contract.wording import CHANGE_TOOL_RENAMED
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Review
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
+from tooltrue.policy.consent.argument_display import display_document, display_text
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue_check.findings import RuleFinding
 from tooltrue_console.contracts import BESIDE, MAX_CHECKED, ContractSource
 from tooltrue_console.desk import Desk
 from tooltrue_console.pages.doctor import finding_row
 from tooltrue_console.sessions import ADMIN
-from tooltrue_console.side_by_side import json_text, side_by_side
+from tooltrue_console.side_by_side import side_by_side
 from tooltrue_console.visits import Answer, Endpoint, Html, OtherPage, PageVisit
 from tooltrue_console.wording import (
     CONSOLE_CONTRACT_CHANGED,
@@ -127,7 +128,7 @@ def _tools(
             "name": name,
             "tokens": tokens[name],
             "description": str(contract.tools[name].get("description", "")),
-            "definition": _cut(json_text(dict(contract.tools[name]))),
+            "definition": _cut(display_document(dict(contract.tools[name]))),
             "findings": of_tool[name],
         }
         for name in sorted(contract.tools)[:_MAX_TOOLS]
@@ -213,7 +214,7 @@ def _texts(source: ContractSource, name: str, changes: Sequence[ContractChange])
     name."""
     accepted, published = source.contract, source.published or Contract()
     if not name:
-        yield accepted.instructions or "", published.instructions or ""
+        yield display_text(accepted.instructions or ""), display_text(published.instructions or "")
         return
     was = next((str(one.facts["was"]) for one in changes if one.code == CHANGE_TOOL_RENAMED), name)
     for (section, before), (_, after) in zip(accepted.sections(), published.sections(), strict=True):
@@ -224,7 +225,7 @@ def _texts(source: ContractSource, name: str, changes: Sequence[ContractChange])
 
 
 def _text(definition: Definition | None) -> str:
-    return "" if definition is None else json_text(dict(definition))
+    return "" if definition is None else display_document(dict(definition))
 
 
 def _digests(source: ContractSource, review: Review) -> Mapping[str, str]:

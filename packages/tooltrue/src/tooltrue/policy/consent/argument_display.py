@@ -17,7 +17,7 @@ from typing import Any
 
 from tooltrue._internal.lazy_pattern import LazyPattern
 
-__all__ = ["display_arguments", "display_json", "display_text"]
+__all__ = ["display_arguments", "display_document", "display_json", "display_text"]
 
 _RUN = 24
 # They have a glyph for Python, but not for a person: fillers, joiners, selectors, and blanks of Braille, of Khitan, of
@@ -54,6 +54,11 @@ def _length(value: Any) -> str:
 def display_json(value: Any) -> str:
     """Show one value as JSON."""
     return _visible(json.dumps(value, ensure_ascii=False))
+
+
+def display_document(value: Any) -> str:
+    """Show one value as JSON on lines of its own, with sorted keys. Different values are shown differently."""
+    return "\n".join(map(_visible, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).split("\n")))
 
 
 def display_text(text: str) -> str:
