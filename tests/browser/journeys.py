@@ -36,7 +36,7 @@ from tooltrue_console.sessions import Sessions
 T = TypeVar("T")
 
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
-PAGES = ("/approvals", "/calls", "/log", "/rules?tool=burn", "/contracts", "/doctor?since=", "/nowhere")
+PAGES = ("/now", "/approvals", "/calls", "/log", "/rules?tool=burn", "/contracts", "/doctor?since=", "/nowhere")
 THEMES = ("light", "dark")
 BOX: dict[str, Any] = {"name": "find_box", "description": "Find a box.", "inputSchema": {"type": "object"}}
 
@@ -139,7 +139,8 @@ def signed_in(browser: Browser, console: Console, **options: Any) -> Page:
     page = context.new_page()
     page.on("dialog", lambda dialog: pytest.fail(f"a script has run: {dialog.message}"))
     page.goto(console.link())
-    page.wait_for_url("**/console/approvals")
+    page.wait_for_url("**/console/now")
+    page.goto(f"{console.base}/approvals")
     return page
 
 
@@ -147,7 +148,7 @@ def test_a_link_works_once_and_leaves_the_address_bar(browser: Browser, console:
     link = console.link()
     first, second = browser.new_context().new_page(), browser.new_context().new_page()
     first.goto(link)
-    first.wait_for_url("**/console/approvals")
+    first.wait_for_url("**/console/now")
     second.goto(link)
     expect(second.locator("#problem")).to_contain_text("TT9403")
     assert "#" not in second.url

@@ -13,7 +13,7 @@ from browser.journeys import Console, chromium
 from tooltrue.state.log import timestamp
 from tooltrue.state.urls import open_log
 
-PAGES = {"approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40"}
+PAGES = {"now": "/now", "approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40"}
 
 
 class Furnished(Console):
@@ -59,7 +59,7 @@ def main(folder: Path) -> None:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             page = browser.new_context(viewport={"width": 1100, "height": 700}, locale="en").new_page()
             page.goto(console.link())
-            page.wait_for_url("**/console/approvals")
+            page.wait_for_url("**/console/now")
             for name, path in PAGES.items():
                 page.goto(f"{console.base}{path}")
                 page.screenshot(path=folder / f"{name}.png", full_page=name != "calls")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import re
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,14 +18,17 @@ from tooltrue.server.keys import ApiKeys, Key, new_key
 from tooltrue.state.places import sqlite_url
 from tooltrue.transport.http_server import AllowedHosts
 from tooltrue_console.desk import Desk, DeskSettings
-from tooltrue_console.sessions import APPROVE, READ, Sessions
+from tooltrue_console.sessions import ADMIN, APPROVE, READ, Sessions
 from tooltrue_console.sign_in import WaysToSignIn
+from tooltrue_console.tried import TriedServers
 from tooltrue_console.web import alone
 
 __all__ = ["House", "Visitor", "request"]
 
 T = TypeVar("T")
 
+PATIENCE = 30.0
+"""Seconds that a page waits for the counts of the hour: they are there before, however busy the machine is."""
 ORIGIN = "http://127.0.0.1:8765"
 
 
@@ -37,16 +41,30 @@ def request(tool: str = "burn", **more: Any) -> ApprovalRequest:
 class House:
     """The state of a user in a folder, and a console over it."""
 
-    def __init__(self, folder: Path, *, by_link: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        by_link: bool = True,
+        clock: Callable[[], float] = time.time,
+        tried: TriedServers | None = None,
+        **settings: Any,
+    ) -> None:
         self.folder = folder
         self.settings = DeskSettings(
             approvals=sqlite_url(folder / "approvals.db"), acts=sqlite_url(folder / "acts.db"), **settings
         )
-        keys = {"reader": [READ], "ann": [READ, APPROVE], "bob": [READ, APPROVE], "caller": ["tools"]}
+        keys = {
+            "reader": [READ],
+            "ann": [READ, APPROVE],
+            "bob": [READ, APPROVE],
+            "admin": [READ, ADMIN],
+            "caller": ["tools"],
+        }
         made = {name: new_key(name) for name in keys}
         self.keys = {name: key for name, (key, _) in made.items()}
         table = {name: Key(made[name][1], frozenset(scopes)) for name, scopes in keys.items()}
-        self.desk = Desk(self.settings)
+        self.desk = Desk(self.settings, tried=tried, clock=clock, patience=PATIENCE)
         self.app = alone(self.desk, WaysToSignIn(by_link, lambda: [ApiKeys(table)]), AllowedHosts())
 
     def visited(self, scenario: Callable[[House], Awaitable[T]]) -> T:

@@ -18,10 +18,11 @@ from tooltrue_console.cli.links import show_link
 from tooltrue_console.desk import Desk, DeskSettings
 from tooltrue_console.issuer_access import IssuerAccess, issuer_access
 from tooltrue_console.sign_in import WaysToSignIn
+from tooltrue_console.tried import TriedServers
 from tooltrue_console.web import BASE, below_base
 from tooltrue_console.wording import CONSOLE_WITHOUT_SIGN_IN
 
-__all__ = ["CONSOLE", "Beside"]
+__all__ = ["CONSOLE", "Beside", "desk_of"]
 
 
 class Beside:
@@ -30,17 +31,21 @@ class Beside:
     def mount(self, server: Server, *, is_loopback: bool) -> None:
         """Add the console to a server. The server checks Host and Origin."""
         sign_in = WaysToSignIn(is_loopback, partial(_keys, server), cache(partial(_issuer, server)))
-        server.route(BASE, below_base(_desk(server), sign_in, None), public=True)
+        server.route(BASE, below_base(desk_of(server), sign_in, None), public=True)
 
     def announce(self, server: Server, url: str, *, is_loopback: bool) -> None:
         if not (is_loopback or _keys(server) or _issuer(server)):
             raise ConfigurationError.of(CONSOLE_WITHOUT_SIGN_IN, address=url)
-        show_link(_desk(server), f"{url}{BASE}", by_link=is_loopback)
+        show_link(desk_of(server), f"{url}{BASE}", by_link=is_loopback)
 
 
-def _desk(server: Server) -> Desk:
+def desk_of(server: Server) -> Desk:
+    """The desk of the console beside this server."""
     settings = server.settings
-    return Desk(DeskSettings(approvals=settings.confirm.store or "", logs=_log_of(server), server=server))
+    return Desk(
+        DeskSettings(approvals=settings.confirm.store or "", logs=_log_of(server), server=server),
+        tried=TriedServers([server]),
+    )
 
 
 def _log_of(server: Server) -> Mapping[str, str]:

@@ -1,4 +1,5 @@
-"""The stores behind the pages: the state and the logs of this user, or those that the operator names.
+"""The stores behind the pages: the state and the logs of this user, or those that the operator names; and the server
+beside which the console stands.
 
 Stores are opened for each request that needs them, so that a database that goes away and comes back costs the requests
 in between, and no other.
@@ -7,21 +8,28 @@ in between, and no other.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tooltrue.app import Server
+from tooltrue.contract.digests import digest
 from tooltrue.policy.consent.approvals import Approvals, approvals_url
 from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
 from tooltrue.state.urls import open_facts, open_log
+from tooltrue_console.activity import PATIENCE_SECONDS, Activity, LogHour
 from tooltrue_console.acts import Acts
 from tooltrue_console.contracts import Contracts
+from tooltrue_console.health import ServerHealth, health_of
 from tooltrue_console.live import SharedView
 from tooltrue_console.logs import Logs
+from tooltrue_console.tried import TriedServers
 
-__all__ = ["Desk", "DeskSettings"]
+__all__ = ["Desk", "DeskSettings", "Present"]
+
+_PRESENT_SECONDS = 5.0
+"""How often the state of all servers is looked at for the viewers of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +47,41 @@ class DeskSettings:
     server: Server | None = None
 
 
-class Desk:
-    """``clock`` gives the time of day."""
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The state of all servers at one time. ``pending`` are the ids of tickets, the oldest first; ``health`` is that of
+    the servers in this process. ``mark`` is another one as soon as anything that is shown is."""
 
-    def __init__(self, settings: DeskSettings, *, clock: Callable[[], float] = time.time) -> None:
+    hours: Sequence[LogHour]
+    pending: Sequence[str]
+    health: Sequence[ServerHealth]
+    mark: str
+
+
+class Desk:
+    """``tried`` are the servers whose tools people may try. ``clock`` gives the time of day. A page waits ``patience``
+    seconds for the counts of the hour."""
+
+    def __init__(
+        self,
+        settings: DeskSettings,
+        *,
+        tried: TriedServers | None = None,
+        clock: Callable[[], float] = time.time,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
         self.settings = settings
         self.clock = clock
+        self.tried = tried or TriedServers()
         self.pending = SharedView(self._pending)
         """The ids of the pending tickets, live."""
         self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
 
         self.logs = Logs(self._log_urls)
         self.contracts = Contracts(settings.server)
+        self._activity = Activity(self.logs, clock=clock, patience=patience)
+        self.present = SharedView(self._mark, every=_PRESENT_SECONDS)
+        """The mark of what is present, live."""
         self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:
@@ -82,3 +113,22 @@ class Desk:
 
             self._heads[log] = SharedView(look)
         return self._heads[log]
+
+    async def now(self) -> Present:
+        """The state of all servers, as far as it is known without a wait."""
+        hours = await self._activity.hours()
+        pending = await self._pending()
+        health = [health_of(server.name, server.settings.meter) for server in self.tried.servers]
+        seen = [
+            *(
+                [hour.log, hour.last, hour.is_counted, hour.counted_since, str(hour.problem or ""), len(hour.paused)]
+                for hour in hours
+            ),
+            int(self.clock()) // 60,
+            pending,
+            str(health),
+        ]
+        return Present(hours, pending, health, digest(seen)[:16])
+
+    async def _mark(self) -> str:
+        return (await self.now()).mark

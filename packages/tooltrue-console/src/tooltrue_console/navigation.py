@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_console.pages import approvals, calls, contracts, doctor, log, rules
+from tooltrue_console.pages import approvals, calls, contracts, doctor, log, now, rules, trial
 from tooltrue_console.visits import Endpoint
 
 __all__ = ["SECTIONS", "ConsoleSection", "section_of"]
@@ -25,11 +25,13 @@ class ConsoleSection:
 
 
 SECTIONS: Final[Sequence[ConsoleSection]] = (
+    ConsoleSection("now", now.ENDPOINTS),
     ConsoleSection("approvals", approvals.ENDPOINTS),
     ConsoleSection("calls", calls.ENDPOINTS),
-    ConsoleSection("log", log.ENDPOINTS),
-    ConsoleSection("rules", rules.ENDPOINTS),
     ConsoleSection("contracts", contracts.ENDPOINTS),
+    ConsoleSection("try", trial.ENDPOINTS),
+    ConsoleSection("rules", rules.ENDPOINTS),
+    ConsoleSection("log", log.ENDPOINTS),
     ConsoleSection("doctor", doctor.ENDPOINTS),
 )
 

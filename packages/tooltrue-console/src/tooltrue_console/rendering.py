@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.protocol.terminal import printable
@@ -24,6 +25,11 @@ __all__ = ["render"]
 def _visible(value: Any) -> Any:
     """A text with its hidden characters escaped. Text that Jinja has escaped itself is of a type of its own."""
     return printable(value) if type(value) is str else value
+
+
+def _as_entered(text: str) -> Markup:
+    """A text that a form sends back as it is: its hidden characters stay. Only a person's own entries are shown so."""
+    return escape(text)
 
 
 def _moment(seconds: float) -> str:
@@ -39,6 +45,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["as_entered"] = _as_entered
     made.filters["moment"] = _moment
     made.filters["in_full"] = display_arguments
     made.filters["shown"] = display_text

@@ -28,12 +28,14 @@ class PageVisit:
 
 @dataclass(frozen=True, slots=True)
 class Html:
-    """A page or a part of one, made from a template. ``title`` is the name of a phrase."""
+    """A page or a part of one, made from a template. ``title`` is the name of a phrase. ``has_pictures``: the page may
+    show pictures that are part of its text."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     status: int = 200
     title: str = ""
+    has_pictures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,9 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class EventStream:
-    """Server-sent events: each is a name and a text without line ends."""
+    """Server-sent events: each is a name, and a text without line ends or a part of a page, which is sent as JSON."""
 
-    events: AsyncIterator[tuple[str, str]]
+    events: AsyncIterator[tuple[str, str | Html]]
 
 
 Answer: TypeAlias = Html | OtherPage | Download | EventStream

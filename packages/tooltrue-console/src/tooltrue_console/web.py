@@ -51,7 +51,7 @@ BASE: Final = "/console"
 
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-frame-options": "DENY",
@@ -73,8 +73,9 @@ HTMX_SETTINGS: Final = json.dumps(
     }
 )
 
+_POLICY: Final = "content-security-policy"
 _MAX_FORM: Final = 262_144
-_MAX_FIELDS: Final = 200
+_MAX_FIELDS: Final = 500
 _YEAR_SECONDS: Final = 31_536_000
 
 _log = logging.getLogger("tooltrue.console")
@@ -93,8 +94,11 @@ class _Refused(TooltrueError):
 
 
 def alone(desk: Desk, sign_in: WaysToSignIn, access: AllowedHosts) -> Starlette:
-    """The console at :data:`BASE` of a server that serves nothing else."""
-    return Starlette(routes=[Route("/", _to_base), Mount(BASE, below_base(desk, sign_in, access))])
+    """The console at :data:`BASE` of a server that serves nothing else. The servers to try serve while it does."""
+    return Starlette(
+        routes=[Route("/", _to_base), Mount(BASE, below_base(desk, sign_in, access))],
+        lifespan=lambda app: desk.tried.serving(),
+    )
 
 
 async def _to_base(request: Request) -> Response:
@@ -182,15 +186,20 @@ class _Web:
                     return Response(headers={**HEADERS, "hx-redirect": f"{_base(request)}{to}"})
                 return _redirect(request, to)
             case EventStream(events):
-                return StreamingResponse(_event_stream(events), media_type="text/event-stream", headers=HEADERS)
+                frame = {"base": _base(request), "person": person, "form_token": form_token(cookie)}
+                lines = _event_stream(events, _language(request), frame)
+                return StreamingResponse(lines, media_type="text/event-stream", headers=HEADERS)
             case Download(name, lines):
                 disposition = {"content-disposition": f'attachment; filename="{name}"'}
                 return StreamingResponse(
                     lines, media_type="application/octet-stream", headers={**HEADERS, **disposition}
                 )
-            case Html(template, values, status, title):
+            case Html(template, values, status, title, has_pictures):
                 frame = {"person": person, "title": title, "here": section_of(path), "form_token": form_token(cookie)}
-                return _page(request, template, {**frame, **values}, status)
+                page = _page(request, template, {**frame, **values}, status)
+                if has_pictures:
+                    page.headers[_POLICY] = HEADERS[_POLICY].replace("img-src 'self'", "img-src 'self' data:")
+                return page
 
     # --- signing in
 
@@ -415,6 +424,20 @@ def _problem(request: Request, error: TooltrueError, status: int) -> Response:
     return response
 
 
-async def _event_stream(events: AsyncIterator[tuple[str, str]]) -> AsyncGenerator[str]:
-    async for name, data in events:
-        yield f"event: {name}\ndata: {data}\n\n"
+async def _event_stream(
+    events: AsyncIterator[tuple[str, str | Html]], language: str, frame: Mapping[str, Any]
+) -> AsyncGenerator[str]:
+    """The text of events. A stream that fails ends with one sentence, as a page does."""
+    try:
+        async for name, data in events:
+            text = data if isinstance(data, str) else _encoded(data, language, frame)
+            yield f"event: {name}\ndata: {text}\n\n"
+    except Exception:  # noqa: BLE001 - the last boundary
+        id = secrets.token_hex(4)
+        _log.exception("%s: a stream of events failed", id)
+        sentence = _Refused.because(500, CONSOLE_CRASHED, id=id).say(language)
+        yield f"event: problem\ndata: {_encoded(Html('_problem.html', {'sentence': sentence}), language, frame)}\n\n"
+
+
+def _encoded(part: Html, language: str, frame: Mapping[str, Any]) -> str:
+    return json.dumps(render(part.template, language, {**frame, **part.values}))

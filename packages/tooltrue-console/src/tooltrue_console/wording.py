@@ -101,6 +101,43 @@ CONSOLE_RECORD_UNKNOWN: Final = message(
     "The log {name} has no record at position {position}: it was deleted, or never written.",
     "日志 {name} 在位置 {position} 没有记录：已被删除，或从未写入。",
 )
+CONSOLE_NOTHING_TO_TRY: Final = message(
+    "TT9460",
+    "This console has no tools to try. Start it with the servers, as in `tooltrue console servers.json` or `tooltrue "
+    "console server.py`, or beside a server with `tooltrue serve … --console`.",
+    "此控制台没有可试用的工具。请在启动时给出服务器，例如 `tooltrue console servers.json` 或 "
+    "`tooltrue console server.py`，或以 `tooltrue serve … --console` 与服务器一同启动。",
+)
+CONSOLE_TOOL_UNKNOWN: Final = message(
+    "TT9461",
+    "The server {server} lists no tool {tool} for you.",
+    "服务器 {server} 没有向您列出工具 {tool}。",
+)
+CONSOLE_TOOL_CHANGED: Final = message(
+    "TT9462",
+    "The definition of {tool} has changed since the page was shown, so nothing was run. Reload the page.",
+    "{tool} 的定义在页面显示之后发生了变化，因此未运行。请重新加载页面。",
+)
+CONSOLE_JSON_INVALID: Final = message(
+    "TT9463",
+    "This is not JSON.",
+    "此内容不是 JSON。",
+)
+CONSOLE_SERVER_UNKNOWN: Final = message(
+    "TT9464",
+    "The console has no server {server} to try; there are: {known}.",
+    "控制台没有可供试用的服务器 {server}；现有：{known}。",
+)
+CONSOLE_QUESTION_UNREADABLE: Final = message(
+    "TT9465",
+    "The tool asks for something that this page cannot answer, so the call ends here.",
+    "该工具提出了此页面无法回答的问题，因此调用到此结束。",
+)
+CONSOLE_SERVER_TWICE: Final = message(
+    "TT9466",
+    "Two of the servers to try have the name {server}. Give one of them another name, or start a console for each.",
+    "要试用的服务器中有两个名为 {server}。请为其中一个换一个名称，或分别启动控制台。",
+)
 NOTE_CONSOLE_SERVES: Final = message(
     "TT9416",
     "The console is at {url}",

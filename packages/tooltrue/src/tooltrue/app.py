@@ -56,7 +56,7 @@ from tooltrue.tools.library import LocalLibrary, shelved
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.toolset import Provider, Source, parts_of, provider_of, servers_in
 from tooltrue.tools.views import prefixed, switchable
-from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, RequestContext, Secrets, Tool
+from tooltrue.tools.vocabulary import EVERYONE, LOCAL, Personal, Principal, RequestContext, Secrets, Tool
 from tooltrue.tools.wording import (
     HINT_EQUIVALENT_HERE,
     MOUNT_WHILE_SERVING,
@@ -603,9 +603,15 @@ class Server:
         """The tools, resources and prompts alone, without any layer: for tests."""
         return self._provider
 
-    def connect(self, write: Callable[[bytes], None]) -> ServerSession:
-        """Open a session in memory, the server side of ``tooltrue.Client(server)``."""
-        return self._assembly.protocol.connect(write, Carrier("memory"))
+    def connect(self, write: Callable[[bytes], None], principal: Principal | None = None) -> ServerSession:
+        """Open a session in memory, the server side of ``tooltrue.Client(server)``. Its caller is ``principal``, whom
+        the code that connects has authenticated; by default the local one."""
+        return self._assembly.protocol.connect(write, Carrier("memory"), principal)
+
+    def servers_for(self, principal: Principal) -> Mapping[str, Server]:
+        """The servers of this one that a caller reaches, by name: this one alone, and of a gateway with views those
+        views that are for this caller."""
+        return {self.name: self}
 
     def run(
         self,

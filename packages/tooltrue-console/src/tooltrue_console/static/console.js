@@ -23,6 +23,74 @@
     });
   }
 
+  // The forms of tools. A call reports its progress in its answer, so that it is sent by fetch. Each event of the answer
+  // names the part of the page that it replaces.
+  let running = null;
+
+  function put(id, html) {
+    htmx.swap(document.getElementById(id), html, { swapStyle: "innerHTML" });
+  }
+
+  function busy(controller) {
+    running = controller;
+    const stop = document.getElementById("stop");
+    if (stop) stop.hidden = running === null;
+  }
+
+  async function follow(body) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const events = (rest + value).split("\n\n");
+      rest = events.pop();
+      for (const event of events) {
+        const [, name, data] = event.match(/^event: (\w+)\ndata: (.*)$/);
+        if (name === "outcome") put("progress", "");
+        put(name, JSON.parse(data));
+      }
+    }
+  }
+
+  async function send(form, act) {
+    const body = new URLSearchParams(new FormData(form));
+    body.set("act", act);
+    if (running) running.abort();
+    const controller = new AbortController();
+    busy(controller);
+    const focused = document.activeElement && document.activeElement.name;
+    try {
+      const headers = { "HX-Request": "true" };
+      const answer = await fetch(form.action, { method: "POST", body, headers, signal: controller.signal });
+      put("problem", "");
+      if ((answer.headers.get("content-type") || "").startsWith("text/event-stream")) return await follow(answer.body);
+      put((answer.headers.get("HX-Retarget") || "").slice(1) || form.dataset.call, await answer.text());
+      const again = focused && document.getElementsByName(focused)[0];
+      const wrong = act === "run" && document.querySelector("#try-form [aria-invalid]");
+      if (wrong || again) (wrong || again).focus();
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+      put("progress", "");
+    } finally {
+      if (running === controller) busy(null);
+    }
+  }
+
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-call]")) return;
+    event.preventDefault();
+    send(event.target, event.submitter ? event.submitter.value : "run");
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("form[data-call] [data-reshape]")) send(event.target.form, "shape");
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("form[data-call] [data-act]");
+    if (button) send(button.form, button.dataset.act);
+    if (event.target.closest("#stop") && running) running.abort();
+  });
+
   const pending = document.getElementById("pending");
   if (!pending) return;
   const title = document.title;

@@ -66,6 +66,7 @@ from tooltrue.spelling import closest
 from tooltrue.state.facts import Facts
 from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
 from tooltrue.version import __version__
 from tooltrue.wording import coded_sentence, sentence
@@ -234,6 +235,10 @@ class Gateway(Server):
     @property
     def endpoint_paths(self) -> Sequence[str]:
         return [view.view.path for view in self.views.values()] or super().endpoint_paths
+
+    def servers_for(self, principal: Principal) -> Mapping[str, Server]:
+        views = {name: view for name, view in self.views.items() if view.admits(principal)}
+        return views if self.views else super().servers_for(principal)
 
     def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
         """The endpoints of all views, or without views that of the gateway, as an ASGI application."""

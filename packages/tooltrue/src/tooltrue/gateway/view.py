@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tooltrue.app import Server
-from tooltrue.gateway.view_callers import ViewCallers, auth_of_view
+from tooltrue.gateway.view_callers import ViewCallers, auth_of_view, is_for
 from tooltrue.gateway.views import ViewSettings
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.protocol.types import replaced
@@ -17,6 +17,7 @@ from tooltrue.state.facts import Facts
 from tooltrue.state.log import Log
 from tooltrue.state.prefixed import PrefixedFacts
 from tooltrue.tools.toolset import Provider
+from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
 
 if TYPE_CHECKING:  # the gateway makes its views
@@ -92,6 +93,10 @@ class GatewayView(Server):
         if self.view.principals is None and not self.view.scopes:
             return authenticate
         return ViewCallers(self.view, methods_of(authenticate), lambda: self.settings.local_scopes)
+
+    def admits(self, principal: Principal) -> bool:
+        """Return whether the view is for this caller."""
+        return is_for(self.view, principal, self.settings.local_scopes)
 
     def _declared_credentials(self) -> Callable[[], Collection[str]]:
         return self._gateway._declared_credentials()

@@ -16,7 +16,7 @@ from tooltrue.server.identity import Authentication, Refused, principal_of
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 
-__all__ = ["ViewCallers", "auth_of_view"]
+__all__ = ["ViewCallers", "auth_of_view", "is_for"]
 
 
 class ViewCallers(Authentication):
@@ -46,6 +46,12 @@ class ViewCallers(Authentication):
         refused = Refused.of(VIEW_FOR_OTHER_CALLERS, view=self._view.name)
         refused.status = 403
         return refused
+
+
+def is_for(view: ViewSettings, principal: Principal, local_scopes: LocalScopes) -> bool:
+    """Return whether a view is for this caller, who has the name and the scopes that it asks for."""
+    is_named = view.principals is None or bool(view.principals.match(principal.id))
+    return is_named and not lacking(view.scopes, principal, local_scopes)
 
 
 def auth_of_view(settings: AuthSettings, view: ViewSettings) -> AuthSettings:

@@ -15,7 +15,7 @@ from tooltrue.protocol.characters import cleaned, may_hide
 from tooltrue.protocol.types import Mutable, Value, field
 from tooltrue.tools.vocabulary import Tool
 
-__all__ = ["MASKED", "Masks", "secret_names"]
+__all__ = ["MASKED", "Masks", "secret_names", "secret_names_in"]
 
 MASKED = "[masked]"
 
@@ -143,7 +143,12 @@ def _escaped(key: str) -> str:
 
 def secret_names(tool: Tool) -> frozenset[str]:
     """Return the names of the arguments that the schema declares secret."""
-    return _secrets(tool.definition.inputSchema).names
+    return secret_names_in(tool.definition.inputSchema)
+
+
+def secret_names_in(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the members that a schema declares secret."""
+    return _secrets(schema).names
 
 
 _SCALARS = {"string", "integer", "number", "boolean", "null"}

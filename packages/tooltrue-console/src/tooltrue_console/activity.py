@@ -1,0 +1,312 @@
+"""The last hour of the audit logs, in counts by the minute.
+
+A view reads no hour of a log. The counts are kept: the first look reads a log backwards to the beginning of the hour,
+and no further than :data:`MOST_RECORDS`; each look after it reads what was written since. One thread looks at all logs,
+and a page waits for it a little only, so that it may show counts that are a few seconds old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tooltrue.errors import TooltrueError
+from tooltrue.jsonrpc.messages import is_number
+from tooltrue.policy.audit.log_queries import record_of
+from tooltrue.state.log import Log
+from tooltrue.state.urls import open_log
+from tooltrue_console.logs import Logs
+
+__all__ = [
+    "MINUTES",
+    "MOST_RECORDS",
+    "PATIENCE_SECONDS",
+    "Activity",
+    "LogHour",
+    "MinuteCounts",
+    "PausedCaller",
+    "ServerHour",
+]
+
+_log = logging.getLogger("tooltrue.console")
+
+MINUTES: Final = 60
+MOST_RECORDS: Final = 200_000
+"""Records of a log that the first look reads. Of a log that has more in an hour, the minutes before are not counted."""
+_PAGE: Final = 500
+_MOST_SERVERS: Final = 200
+_MOST_PAUSED: Final = 200
+_MOST_AMOUNT: Final = 1e9
+PATIENCE_SECONDS: Final = 0.1
+_FRESH_SECONDS: Final = 1.0
+_ERRORS: Final = ("error", "abandoned")
+
+
+@dataclass(slots=True)
+class MinuteCounts:
+    """The calls of a minute. ``refusals`` and ``errors`` are among the ``calls``; ``milliseconds`` is the sum of the
+    times of those that were not refused."""
+
+    calls: int = 0
+    refusals: int = 0
+    errors: int = 0
+    milliseconds: float = 0.0
+
+    def __iadd__(self, other: MinuteCounts) -> MinuteCounts:
+        self.calls += other.calls
+        self.refusals += other.refusals
+        self.errors += other.errors
+        self.milliseconds += other.milliseconds
+        return self
+
+    @property
+    def mean_milliseconds(self) -> float:
+        ran = self.calls - self.refusals
+        return self.milliseconds / ran if ran > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PausedCaller:
+    """A caller that a server has paused. ``until`` is a time of day, in seconds."""
+
+    log: str
+    server: str
+    caller: str
+    until: float
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHour:
+    """One server of a log: the time of its last record that was read, and a count for each minute of the hour, the
+    oldest first."""
+
+    log: str
+    server: str
+    last: str
+    minutes: Sequence[MinuteCounts]
+
+    @property
+    def total(self) -> MinuteCounts:
+        return _sum(self.minutes)
+
+
+@dataclass(frozen=True, slots=True)
+class LogHour:
+    """What is known of a log. ``counted_since`` is the minute from which on the counts are complete, empty if they are
+    for the whole hour. ``is_counted``: the log has been read. ``problem``: it cannot be read."""
+
+    log: str
+    servers: Sequence[ServerHour]
+    paused: Sequence[PausedCaller]
+    last: str
+    counted_since: str = ""
+    is_counted: bool = False
+    problem: TooltrueError | None = None
+
+
+@dataclass
+class _Server:
+    last: str = ""
+    minutes: dict[str, MinuteCounts] = field(default_factory=dict[str, MinuteCounts])
+
+
+@dataclass
+class _Counts:
+    """The counts of one log up to ``position``. Belongs to the thread that looks."""
+
+    position: int | None = None
+    last: str = ""
+    since: str = ""
+    servers: dict[str, _Server] = field(default_factory=dict[str, _Server])
+    paused: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict[tuple[str, str], tuple[float, str]])
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        kind, at = record.get("kind"), str(record.get("at", ""))
+        if kind == "damaged" or not at:
+            return
+        name = str(record.get("instance", ""))
+        if name not in self.servers and len(self.servers) >= _MOST_SERVERS:
+            return
+        server = self.servers.setdefault(name, _Server())
+        self.last, server.last = max(self.last, at), max(server.last, at)
+        if (seconds := _amount(record.get("paused"))) > 0:
+            self._pause(name, record, at, seconds)
+        if (counts := _counts_of(record)) is not None:
+            minute = server.minutes.setdefault(at[:16], MinuteCounts())
+            minute += counts
+
+    def _pause(self, server: str, record: Mapping[str, Any], at: str, seconds: float) -> None:
+        who, sign = str(record.get("who", "")), str(record.get("rule", "")).removeprefix("abuse: ")
+        until = _seconds(at) + seconds
+        if until > self.paused.get((server, who), (0.0, ""))[0] and len(self.paused) < _MOST_PAUSED:
+            self.paused[server, who] = (until, sign)
+
+    def forget(self, before: str, now: float) -> None:
+        """Forget the minutes before the hour, and pauses that are over."""
+        for server in self.servers.values():
+            server.minutes = {minute: counts for minute, counts in server.minutes.items() if minute >= before}
+        self.paused = {key: value for key, value in self.paused.items() if value[0] > now}
+
+
+def _counts_of(record: Mapping[str, Any]) -> MinuteCounts | None:
+    """The counts that a record adds; ``None`` for one that is no end of a call."""
+    if record.get("kind") == "refusals":
+        count = record.get("count")
+        return MinuteCounts(count, count) if type(count) is int and count > 0 else None
+    outcome = record.get("outcome")
+    if record.get("kind") != "call" or not outcome:
+        return None
+    if outcome == "refused":
+        return MinuteCounts(1, 1)
+    return MinuteCounts(1, 0, int(outcome in _ERRORS), _amount(record.get("ms")))
+
+
+def _amount(value: object) -> float:
+    """A number of a record that may be counted; 0 for anything else."""
+    return float(value) if is_number(value) and 0 <= value < _MOST_AMOUNT else 0.0
+
+
+class Activity:
+    """The last hour of ``logs``. ``clock`` gives the time of day; a page waits ``patience`` seconds for a look."""
+
+    def __init__(
+        self, logs: Logs, *, clock: Callable[[], float], patience: float = PATIENCE_SECONDS, most: int = MOST_RECORDS
+    ) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._patience = patience
+        self._most = most
+        self._counts: dict[str, _Counts] = {}
+        self._hours: Mapping[str, LogHour] = {}
+        self._looked_at = float("-inf")
+        self._look = threading.Event()
+        self._look.set()
+
+    async def hours(self) -> Sequence[LogHour]:
+        """The last hour of each log, by name; of a log that has not been read yet, nothing but its name."""
+        is_fresh = 0 <= self._clock() - self._looked_at < _FRESH_SECONDS
+        if self._look.is_set() and not is_fresh:
+            self._look = threading.Event()
+            threading.Thread(target=self._look_at_all, args=(self._look,), daemon=True).start()
+        if not self._look.is_set():
+            await asyncio.to_thread(self._look.wait, self._patience)
+        minutes = _minutes(self._clock())
+        return [self._hour(name, minutes) for name in self._logs.names()]
+
+    def _hour(self, name: str, minutes: Sequence[str]) -> LogHour:
+        hour = self._hours.get(name)
+        if hour is None:
+            return LogHour(name, (), (), "")
+        return replace(hour, counted_since=hour.counted_since if hour.counted_since > minutes[0] else "")
+
+    # --- on the thread that looks -------------------------------------------------------------------------------------
+
+    def _look_at_all(self, done: threading.Event) -> None:
+        try:
+            asyncio.run(self._look_at_each())
+        except Exception:  # noqa: BLE001 - the last boundary of this thread
+            _log.exception("the last hour of the logs is not counted")
+        finally:
+            self._looked_at = self._clock()
+            done.set()
+
+    async def _look_at_each(self) -> None:
+        names = self._logs.names()
+        for name in names:
+            counts = self._counts.setdefault(name, _Counts())
+            problem: TooltrueError | None = None
+            try:
+                async with open_log(self._logs.url(name)) as log:
+                    counts = self._counts[name] = await self._read(log, counts)
+            except TooltrueError as error:
+                _log.warning("the last hour of a log is not counted: %s", error)
+                problem = error
+            self._hours = {**self._hours, name: self._snapshot(name, counts, problem)}
+
+    async def _read(self, log: Log, counts: _Counts) -> _Counts:
+        head, now = (await log.head()).position, self._clock()
+        oldest = _minutes(now)[0]
+        # The first look, another log at the same place, or more records than a look reads.
+        if counts.position is None or not counts.position <= head <= counts.position + self._most:
+            counts = _Counts()
+            await self._read_back(log, counts, head, oldest)
+        while counts.position is not None and counts.position < head:
+            if not (page := await log.read(counts.position, _PAGE)):
+                break
+            for entry in page:
+                counts.add(record_of(entry))
+            counts.position = page[-1].position
+        counts.forget(oldest, now)
+        return counts
+
+    async def _read_back(self, log: Log, counts: _Counts, head: int, oldest: str) -> None:
+        """Count the records from the last one back to the minute ``oldest``, and at least the last page."""
+        high = head
+        while high > 0 and head - high < self._most:
+            low = max(0, high - _PAGE)
+            records = [record_of(entry) for entry in await log.read(low, high - low) if entry.position <= high]
+            for record in records:
+                counts.add(record)
+            newest = max((str(record.get("at", "")) for record in records), default="")
+            high = low
+            if newest < oldest:  # all of it was written before the hour, or deleted
+                break
+        else:
+            # A minute of which only a part was read is not complete.
+            counts.since = "" if high <= 0 else _minute_after(min(_times(counts), default=oldest))
+        counts.position = head
+
+    def _snapshot(self, name: str, counts: _Counts, problem: TooltrueError | None) -> LogHour:
+        minutes = _minutes(self._clock())
+        servers = [
+            ServerHour(name, server, one.last, [replace(one.minutes.get(at, _NONE)) for at in minutes])
+            for server, one in sorted(counts.servers.items())
+        ]
+        paused = [
+            PausedCaller(name, server, who, until, sign) for (server, who), (until, sign) in counts.paused.items()
+        ]
+        is_counted = counts.position is not None
+        return LogHour(name, servers, paused, counts.last, counts.since, is_counted, problem)
+
+
+_NONE: Final = MinuteCounts()
+
+
+def _sum(counts: Iterable[MinuteCounts]) -> MinuteCounts:
+    total = MinuteCounts()
+    for one in counts:
+        total += one
+    return total
+
+
+def _times(counts: _Counts) -> Iterable[str]:
+    return (minute for server in counts.servers.values() for minute in server.minutes)
+
+
+def _minutes(now: float) -> Sequence[str]:
+    """The minutes of the hour up to ``now``, as the beginnings of timestamps, the oldest first."""
+    this = int(now) // 60
+    return [_minute((this - ago) * 60) for ago in range(MINUTES - 1, -1, -1)]
+
+
+def _minute(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:16]
+
+
+def _minute_after(minute: str) -> str:
+    return _minute(_seconds(minute) + 60)
+
+
+def _seconds(at: str) -> float:
+    """The time of a timestamp; 0 if it is none."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return 0.0
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()

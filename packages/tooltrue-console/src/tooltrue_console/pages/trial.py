@@ -1,0 +1,246 @@
+"""*Try*: a form made from a tool's schema, which calls the tool through its guard as the person who fills it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from tooltrue.client.call_results import Result
+from tooltrue.contract.digests import pin
+from tooltrue.errors import ConfigurationError, ParseError, TooltrueError
+from tooltrue.jsonrpc.messages import decode, is_object
+from tooltrue.policy.audit.argument_masking import Masks, secret_names_in
+from tooltrue.protocol.input_requests import ELICIT, InputRequest
+from tooltrue.protocol.schema import compile_schema
+from tooltrue.protocol.types import ToolDefinition
+from tooltrue_console.desk import Desk
+from tooltrue_console.forms import FormField, changed_entries, entries_of, initial_value, read_form, validated
+from tooltrue_console.results import shown_result
+from tooltrue_console.sessions import ADMIN
+from tooltrue_console.tried import Asked, Progress, Round
+from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
+from tooltrue_console.wording import (
+    CONSOLE_FORM_INVALID,
+    CONSOLE_JSON_INVALID,
+    CONSOLE_QUESTION_UNREADABLE,
+    CONSOLE_TOOL_CHANGED,
+)
+
+__all__ = ["ENDPOINTS"]
+
+Event = tuple[str, str | Html]
+
+
+async def show_all(desk: Desk, visit: PageVisit) -> Answer:
+    servers: list[Mapping[str, Any]] = []
+    try:
+        for name in desk.tried.names(visit.person):
+            servers.append(await _listed(desk, visit, name))
+    except ConfigurationError as error:
+        return Html("try.html", {"servers": servers, "sentence": error.say(visit.language)}, title="try")
+    return Html("try.html", {"servers": servers, "sentence": ""}, title="try")
+
+
+async def _listed(desk: Desk, visit: PageVisit, name: str) -> Mapping[str, Any]:
+    """The tools of a server, or why they cannot be listed."""
+    try:
+        tools, instructions = await desk.tried.listed(name, visit.person)
+    except TooltrueError as error:
+        return {"name": name, "tools": [], "instructions": "", "sentence": error.say(visit.language)}
+    cards = [_card(name, tool) for tool in tools]
+    return {"name": name, "tools": cards, "instructions": instructions[:5000], "sentence": ""}
+
+
+def _card(server: str, tool: ToolDefinition) -> Mapping[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title or "",
+        "description": (tool.description or "")[:2000],
+        "path": _path(server, tool.name),
+    }
+
+
+def _path(server: str, tool: str) -> str:
+    return f"/try/{quote(server, safe='')}/{quote(tool, safe='')}"
+
+
+# --- the form ---------------------------------------------------------------------------------------------------------
+
+
+async def show_form(desk: Desk, visit: PageVisit) -> Answer:
+    tool = await _tool(desk, visit)
+    arguments = visit.query.get("arguments")
+    value = initial_value(tool.inputSchema) if arguments is None else _read_json(arguments)
+    form = read_form(tool.inputSchema, entries_of(tool.inputSchema, value), visit.language)
+    return Html("try_tool.html", _values(visit, tool, form), title="try", has_pictures=True)
+
+
+async def submit(desk: Desk, visit: PageVisit) -> Answer:
+    """Change the form by one of its buttons, or run the tool, if the form is filled in as its schema says."""
+    tool = await _tool(desk, visit)
+    if visit.form.get("pin") != pin(tool):
+        raise ConfigurationError.of(CONSOLE_TOOL_CHANGED, tool=tool.name)
+    match visit.form.get("act", ""):
+        case "run":
+            return _run(desk, visit, tool)
+        case "answer":
+            return _answer(desk, visit, tool)
+        case act:
+            entries = changed_entries(tool.inputSchema, _entries(visit.form, ""), act)
+            return Html("_try_form.html", _values(visit, tool, read_form(tool.inputSchema, entries, visit.language)))
+
+
+async def _tool(desk: Desk, visit: PageVisit) -> ToolDefinition:
+    return await desk.tried.tool(visit.parts["server"], visit.parts["tool"], visit.person)
+
+
+def _values(visit: PageVisit, tool: ToolDefinition, form: FormField) -> Mapping[str, Any]:
+    return {
+        "tool": _card(visit.parts["server"], tool),
+        "server": visit.parts["server"],
+        "pin": pin(tool),
+        "form": form,
+        "prefix": "",
+        "may_run": visit.person.may(ADMIN),
+    }
+
+
+def _entries(form: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The entries of the form whose names begin with ``prefix``: those of the page itself are longer words."""
+    names = {name.removeprefix(prefix): text for name, text in form.items() if name.startswith(prefix)}
+    return {name: text for name, text in names.items() if name[1:2] in ("", "/", "|") and name[:1] in "vcnpuj"}
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return decode(text.encode())
+    except (ParseError, ValueError):
+        raise ConfigurationError.of(CONSOLE_JSON_INVALID) from None
+
+
+# --- a run ------------------------------------------------------------------------------------------------------------
+
+
+def _run(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
+    form = read_form(tool.inputSchema, _entries(visit.form, ""), visit.language)
+    if not validated(form, compile_schema(tool.inputSchema), visit.language) or not is_object(form.value):
+        return Html("_try_form.html", _values(visit, tool, form))
+    return EventStream(_rounds(desk, visit, tool, Round(tool.name, form.value), "run"))
+
+
+def _answer(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
+    """Go on with a call that has asked: with the answers, if each is as its question says."""
+    arguments, requests = _read_json(visit.form.get("arguments", "")), _read_json(visit.form.get("questions", ""))
+    if not is_object(arguments) or not is_object(requests):
+        raise ConfigurationError.of(CONSOLE_FORM_INVALID)
+    asked = Asked({key: one for key, one in requests.items() if is_object(one)}, visit.form.get("state") or None)
+    questions = [_question(visit, key, one, place) for place, (key, one) in enumerate(asked.requests.items())]
+    responses: dict[str, Any] = {}
+    is_complete = True
+    for question in questions:
+        action = visit.form.get(f"a{question['place']}", "")
+        if action not in ("accept", "decline", "cancel"):
+            raise ConfigurationError.of(CONSOLE_FORM_INVALID)
+        form, response = question["form"], {"action": action}
+        if action == "accept" and form is not None:
+            is_complete = validated(form, compile_schema(question["schema"]), visit.language) and is_complete
+            response["content"] = form.value
+        responses[question["key"]] = response
+    if not is_complete:
+        return Html("_try_asked.html", _asked_values(visit, tool, arguments, asked, questions))
+    round = Round(tool.name, arguments, responses, asked.state)
+    return EventStream(_rounds(desk, visit, tool, round, "answer"))
+
+
+async def _rounds(desk: Desk, visit: PageVisit, tool: ToolDefinition, round: Round, act: str) -> AsyncGenerator[Event]:
+    """Run one round of a call, and record it."""
+    server = visit.parts["server"]
+    origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
+    masks = Masks(desk.tried.server(server, visit.person).settings.audit.mask)
+    display = masks.mask_named(dict(round.arguments), secret_names_in(tool.inputSchema))
+    facts: dict[str, Any] = {"instance": server, "pin": pin(tool)}
+    if round.responses is not None:
+        facts["answers"] = masks.mask_named(dict(round.responses), ())
+    recorded = desk.acts.recorded(act, tool.name, visit.person, origin, display, **facts)
+    try:
+        async with recorded, contextlib.aclosing(desk.tried.run(server, visit.person, round)) as reports:
+            async for one in reports:
+                yield _event(visit, tool, round, one)
+    except TooltrueError as error:
+        yield "outcome", Html("_try_failed.html", {"sentence": error.say(visit.language)})
+
+
+def _event(visit: PageVisit, tool: ToolDefinition, round: Round, one: Progress | Asked | Result[Any]) -> Event:
+    match one:
+        case Progress():
+            share = one.progress / one.total if one.total and 0 <= one.progress <= one.total else None
+            values = {"share": share, "progress": f"{one.progress:g}", "message": (one.message or "")[:500]}
+            return "progress", Html("_try_progress.html", values)
+        case Asked():
+            questions = [_question(visit, key, asked, place) for place, (key, asked) in enumerate(one.requests.items())]
+            return "outcome", Html("_try_asked.html", _asked_values(visit, tool, round.arguments, one, questions))
+        case _:
+            address = (
+                f"{_path(visit.parts['server'], tool.name)}?{urlencode({'arguments': json.dumps(round.arguments)})}"
+            )
+            has_secrets = (
+                Masks().mask_named(dict(round.arguments), secret_names_in(tool.inputSchema)) != round.arguments
+            )
+            values = {
+                "result": shown_result(one),
+                "arguments": round.arguments,
+                "address": "" if has_secrets or len(address) > 2000 else address,
+            }
+            return "outcome", Html("_try_result.html", values)
+
+
+# --- questions --------------------------------------------------------------------------------------------------------
+
+
+def _question(visit: PageVisit, key: str, request: InputRequest, place: int) -> Mapping[str, Any]:
+    """A question, with its form if it has one. ``ConfigurationError`` for one that a person cannot answer here."""
+    params = request.get("params")
+    if request.get("method") != ELICIT or not is_object(params):
+        raise ConfigurationError.of(CONSOLE_QUESTION_UNREADABLE)
+    schema = params.get("requestedSchema")
+    prefix, form = f"q{place}.", None
+    if is_object(schema):
+        entries = _entries(visit.form, prefix) or entries_of(schema, initial_value(schema))
+        form = read_form(schema, entries, visit.language)
+    return {
+        "key": key,
+        "place": place,
+        "prefix": prefix,
+        "message": str(params.get("message", ""))[:5000],
+        "url": str(params.get("url", ""))[:2000] if params.get("mode") == "url" else "",
+        "schema": schema,
+        "form": form,
+        "action": visit.form.get(f"a{place}", "accept"),
+    }
+
+
+def _asked_values(
+    visit: PageVisit,
+    tool: ToolDefinition,
+    arguments: Mapping[str, Any],
+    asked: Asked,
+    questions: Sequence[Mapping[str, Any]],
+) -> Mapping[str, Any]:
+    return {
+        "tool": _card(visit.parts["server"], tool),
+        "pin": pin(tool),
+        "arguments_json": json.dumps(dict(arguments)),
+        "questions_json": json.dumps(dict(asked.requests)),
+        "round_state": asked.state or "",
+        "questions": questions,
+    }
+
+
+ENDPOINTS: Final[Sequence[Endpoint]] = (
+    Endpoint("GET", "/try", show_all),
+    Endpoint("GET", "/try/{server}/{tool}", show_form),
+    Endpoint("POST", "/try/{server}/{tool}", submit, ADMIN),
+)
