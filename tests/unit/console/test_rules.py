@@ -109,6 +109,15 @@ def test_a_password_in_the_file_is_not_shown(tmp_path: Path):
     assert "hunter2" not in text
 
 
+def test_the_text_of_the_file_is_for_administrators_and_the_rules_for_all(tmp_path: Path):
+    async def scenario(visitor: Visitor) -> str:
+        return words((await visitor.get("/rules")).text)
+
+    shown = {name: Ruled(tmp_path).visited(scenario, name) for name in ("reader", "operator")}
+    assert {name: "[audit]" in text for name, text in shown.items()} == {"reader": False, "operator": True}
+    assert all("nothing is burned" in text for text in shown.values())
+
+
 @pytest.mark.parametrize(
     ("query", "parts"),
     [

@@ -163,6 +163,10 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
         "URLs are left out.",
         "修改文本，并用它重新判定最近的调用。不会写入文件，也不会调用工具。URL 中的密码不显示。",
     ),
+    "text_hidden": (
+        "The text of the file is shown to sessions with the scope console:admin; others fill in their own.",
+        "文件内容仅向具有 console:admin 权限范围的会话显示；其他会话可自行填写。",
+    ),
     "rules_text": ("Text of the file", "文件内容"),
     "last_calls": ("Of the last records", "最近的记录数"),
     "simulate": ("Simulate", "模拟"),

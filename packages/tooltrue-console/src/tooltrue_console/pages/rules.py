@@ -29,6 +29,7 @@ from tooltrue_console.desk import Desk
 from tooltrue_console.operator_file import OperatorFile, guard_of, operator_file, rules_of, without_passwords
 from tooltrue_console.pages.calls import read_record
 from tooltrue_console.phrases import phrase
+from tooltrue_console.sessions import ADMIN
 from tooltrue_console.visits import Answer, Endpoint, Html, PageVisit
 from tooltrue_console.wording import CONSOLE_ARGUMENTS_INVALID, CONSOLE_RECORD_NOT_DECIDED
 
@@ -50,7 +51,9 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
         "file": None if file is None else file.config.name,
         "has_changed": file is not None and file.has_changed,
         "rules": [] if file is None else [_rule(file.config, rule) for rule in _rules(file.config)],
-        "text": "" if file is None else without_passwords(file.text),
+        # The other tables may have secrets, such as the header that proves a proxy.
+        "text": without_passwords(file.text) if file is not None and visit.person.may(ADMIN) else "",
+        "has_text": visit.person.may(ADMIN),
         "logs": desk.logs.names(),
         "newest": await desk.logs.newest(),
         "numbers": _REPLAYED,
