@@ -78,6 +78,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.server.routes import RouteTable
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tasks.service import Tasks, TaskService
+    from tooltrue.tasks.upstream import UpstreamTasks
     from tooltrue.tools.mounting import Contents
     from tooltrue.tools.search.searchable import ToolSearch
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
@@ -330,17 +331,24 @@ class Server:
         tickets = OnDemand(self._open_tickets, facts)
         approvals = Approvals(tickets)
         tasks = self._task_service() if self._has_tasks() else None
+        sealer = Sealer(
+            self._keys or deployment.keys or (new_key(),),
+            own=not (self._keys or deployment.keys),
+            realm=self._realm,
+        )
         guard = partial(
-            standard, guard=settings, facts=facts, recorder=recorder, approvals=approvals, task_service=tasks
+            standard,
+            guard=settings,
+            facts=facts,
+            recorder=recorder,
+            approvals=approvals,
+            task_service=tasks,
+            upstream_tasks=self._upstream_tasks(sealer, facts),
         )
         served = ServedProvider(
             self._info,
             self._searchable(guard),
-            Sealer(
-                self._keys or deployment.keys or (new_key(),),
-                own=not (self._keys or deployment.keys),
-                realm=self._realm,
-            ),
+            sealer,
             facts,
             instructions=self._instructions,
             page_size=self._page_size,
@@ -358,6 +366,9 @@ class Server:
         from tooltrue.tasks.service import Tasks, TaskService  # noqa: PLC0415 - few servers run tasks
 
         return TaskService(self._tasks or Tasks(), Results(self._info).call, language=self.settings.language)
+
+    def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks | None:
+        """The tasks of other servers that callers follow; only a gateway has some."""
 
     def _running_tasks(self) -> AbstractAsyncContextManager[None]:
         """Context in which calls become tasks, if tools want that."""

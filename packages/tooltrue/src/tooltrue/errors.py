@@ -275,6 +275,10 @@ class TaskCancelled(ToolError):
     status: Any = None
 
 
+class TaskFailed(RpcError):
+    """A call that another server ran as a task has ended with this error instead of a result."""
+
+
 class InvalidResult(ToolError):
     """The tool's result does not match its output schema, or exceeds its limits.
 

@@ -304,7 +304,7 @@ class Client:
                 await self.list_tools(refresh=True)
                 members = await self._call(params, call, timeout, total_timeout, progress)
         except TaskStarted as started:
-            if not self._follows_tasks:
+            if not self._follows_tasks or self._relayed is not None:
                 raise
             return await followed(self._task(started.status, name, returns, timeout), total_timeout, progress)
         result = result_of(name, members, returns)
@@ -398,11 +398,12 @@ class Client:
 
         With the name of its ``tool``, its result is checked against the output schema if the tool has been listed.
         """
-        return TaskHandle(self._connection, id, functools.partial(self._finished, tool, returns), timeout, None)
+        finish = functools.partial(self._finished, tool, returns)
+        return TaskHandle(self._connection, id, finish, timeout, None, self._relayed)
 
     def _task(self, status: TaskStatus, tool: str, returns: Any, timeout: float | None) -> TaskHandle[Any]:
         finish = functools.partial(self._finished, tool, returns)
-        return TaskHandle(self._connection, str(status.id), finish, timeout, status)
+        return TaskHandle(self._connection, str(status.id), finish, timeout, status, self._relayed)
 
     def _finished(self, tool: str | None, returns: Any, members: Mapping[str, Json]) -> Result[Any]:
         result = result_of(tool or "tools/call", members, returns)

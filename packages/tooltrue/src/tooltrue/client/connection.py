@@ -288,7 +288,7 @@ class ClientConnection:
                 return await self._rounds(era, outgoing, result, since)
             return era.finished(result, method)
         except TaskStarted:
-            if relayed is None:
+            if relayed is None or relayed.takes_tasks:
                 raise
             problem = Worded(REASON_TASK_NOT_DECLARED, {})
             raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method=method, problem=problem) from None

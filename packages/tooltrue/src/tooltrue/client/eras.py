@@ -128,8 +128,7 @@ class Modern:
         self, params: Mapping[str, Json], token: Id | None, relayed: RelayedRequest | None = None
     ) -> dict[str, Json]:
         if relayed is not None:
-            # The other client could not follow a task of this connection.
-            capabilities = modern.without_tasks(relayed.capabilities)
+            capabilities = relayed.capabilities if relayed.tasks else modern.without_tasks(relayed.capabilities)
             is_plain = token is None and not relayed.trace
             meta = self._facts_for(capabilities) if is_plain else self._meta(token, capabilities)
             return {**params, **relayed.members, "_meta": meta}

@@ -11,6 +11,7 @@ from tooltrue.errors import InvalidAnswer
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.input_requests import InputRequest
+from tooltrue.protocol.modern import declares_tasks
 from tooltrue.protocol.types import Value, field
 from tooltrue.wording import Worded
 
@@ -22,7 +23,8 @@ class RelayedRequest(Value, frozen=True):
     and ``state``, its answers to the questions of the round before (2026-07-28, basic/patterns/mrtr), and over HTTP the
     ``headers`` of that client, ``Mcp-Param-*``, that mirror no argument this client knows of (2026-07-28,
     basic/transports/streamable-http). A session-based server has learned of capabilities when the session began.
-    ``trace`` is the trace context of that client, for ``_meta``.
+    ``trace`` is the trace context of that client, for ``_meta``. ``tasks``: a task of the server is passed on to that
+    client, if it declares the extension.
     """
 
     capabilities: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -30,6 +32,12 @@ class RelayedRequest(Value, frozen=True):
     state: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     trace: Mapping[str, str] = field(default_factory=dict[str, str])
+    tasks: bool = False
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the server may answer with a task."""
+        return self.tasks and declares_tasks(self.capabilities)
 
     @property
     def members(self) -> dict[str, Json]:

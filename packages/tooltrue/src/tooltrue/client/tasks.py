@@ -17,6 +17,7 @@ from typing import Any, Generic
 from tooltrue.client.call_results import Result, T
 from tooltrue.client.connection import ClientConnection, may_pass
 from tooltrue.client.notifications import CallProgress, Progress
+from tooltrue.client.relayed import RelayedRequest
 from tooltrue.client.task_status import TaskStatus, task_status
 from tooltrue.client.wording import (
     TASK_CANCELLED,
@@ -64,13 +65,20 @@ class TaskHandle(Generic[T]):
     """
 
     def __init__(
-        self, connection: ClientConnection, id: str, finish: Finish, timeout: float | None, status: TaskStatus | None
+        self,
+        connection: ClientConnection,
+        id: str,
+        finish: Finish,
+        timeout: float | None,
+        status: TaskStatus | None,
+        relayed: RelayedRequest | None = None,
     ) -> None:
         self.id: str | None = id
         self._id = id
         self._connection = connection
         self._finish = finish
         self._timeout = timeout
+        self._relayed = relayed
         self._newest: TaskStatus | None = None
         self._polled_at = self._since = 0.0
         self._answers: dict[str, Json] = {}  # those that the server may not have
@@ -108,7 +116,7 @@ class TaskHandle(Generic[T]):
         """
         late = functools.partial(RequestTimeout.of, TASK_TIMEOUT, id=self._id, seconds=total_timeout)
         async with self._connection.limited(total_timeout, late):
-            return self._outcome(await self._end(progress))
+            return self.outcome(await self._end(progress))
 
     async def answer(self, answers: Mapping[str, Json]) -> None:
         """Answer questions of the task by their keys, each in the form of its method, such as
@@ -225,7 +233,9 @@ class TaskHandle(Generic[T]):
             if not may_pass(error):
                 raise
 
-    def _outcome(self, status: TaskStatus) -> Result[T]:
+    def outcome(self, status: TaskStatus) -> Result[T]:
+        """Return the result of the task, checked, from its last ``status``. Raises the error of a call that failed, and
+        ``TaskCancelled``."""
         match status.state:
             case "completed":
                 # Its `resultType` may be missing, and has to be that of a complete result.
@@ -243,7 +253,8 @@ class TaskHandle(Generic[T]):
     async def _request(self, method: str, **more: Json) -> dict[str, Json]:
         if not self._connection.settled().has_tasks:
             raise TransportError.of(TASKS_NOT_SPOKEN)
-        return await self._connection.request(method, {"taskId": self._id, **more}, timeout=self._timeout)
+        params: dict[str, Json] = {"taskId": self._id, **more}
+        return await self._connection.request(method, params, timeout=self._timeout, relayed=self._relayed)
 
     async def give_up(self) -> None:
         """Ask the server to cancel a task that is not known to have ended, even if the caller is cancelled meanwhile;
@@ -291,6 +302,9 @@ class FinishedTask(TaskHandle[T]):
         yield self._status
 
     async def result(self, *, total_timeout: float | None = None, progress: Progress | None = None) -> Result[T]:
+        return self._result
+
+    def outcome(self, status: TaskStatus) -> Result[T]:
         return self._result
 
     async def answer(self, answers: Mapping[str, Json]) -> None:

@@ -36,7 +36,7 @@ from tooltrue.gateway.settings import (
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.upstream_metrics import upstream_metrics
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
-from tooltrue.gateway.view import GatewayView
+from tooltrue.gateway.view import GatewayView, upstream_tasks
 from tooltrue.gateway.views import ViewSettings, check_known_names, view_problems, views_of
 from tooltrue.gateway.wording import (
     GATEWAY_AUDIT_UNAVAILABLE,
@@ -62,8 +62,10 @@ from tooltrue.policy.rules.lint import together, unknown_references
 from tooltrue.policy.rules.rule import Rules
 from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.protocol.types import Value, replaced
+from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.spelling import closest
 from tooltrue.state.facts import Facts
+from tooltrue.tasks.upstream import UpstreamTasks
 from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal
@@ -281,6 +283,9 @@ class Gateway(Server):
         from tooltrue.gateway.supervised import supervised  # noqa: PLC0415 - only several workers have one
 
         return supervised(config, self._supervisor)
+
+    def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
+        return upstream_tasks(self._info, self.settings.language, sealer, facts)
 
     def _new_recorder(self) -> Recorder:
         return Recorder(self.settings.audit, self.settings.which, unavailable=GATEWAY_AUDIT_UNAVAILABLE)

@@ -14,6 +14,7 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import InputRequested, RelayedRequest
+from tooltrue.client.task_status import TaskStarted, TaskStatus
 from tooltrue.errors import (
     AuthorizationFailed,
     InvalidAnswer,
@@ -29,6 +30,7 @@ from tooltrue.gateway.error_members import original_of
 from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
+from tooltrue.gateway.relayed_tasks import TaskQuestions, ask
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
@@ -40,6 +42,7 @@ from tooltrue.host.upstream_calls import (
     ListsOfCallers,
     ListsRefused,
     OpenConnection,
+    TaskAnswer,
     Updated,
 )
 from tooltrue.jsonrpc.messages import is_object
@@ -56,7 +59,15 @@ from tooltrue.protocol.types import (
     ResourceTemplate,
 )
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import (
+    CompletionGet,
+    PromptGet,
+    RemoteTask,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    ToolCall,
+)
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
 
 __all__ = ["CallerRelay"]
@@ -111,6 +122,7 @@ class CallerRelay:
         self._bounds = bounds
         self.callers = CallerConnections(one.label, open_connection, bounds, questions, auth_of)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
+        self._questions = TaskQuestions()
         self._common = CallerConnection(self.answers)
 
     @property
@@ -158,6 +170,10 @@ class CallerRelay:
         return self._bounds.idle_seconds
 
     @property
+    def passes_tasks(self) -> bool:
+        return True
+
+    @property
     def connects(self) -> bool:
         return self._grants is not None
 
@@ -198,12 +214,33 @@ class CallerRelay:
 
     def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
-    ) -> CoroutineType[Any, Any, Result | InputRequiredResult]:
-        def send(one: Client, operation: CallerOperation) -> Awaitable[Result]:
+    ) -> CoroutineType[Any, Any, Result | InputRequiredResult | TaskStatus]:
+        async def send(one: Client, operation: CallerOperation) -> Result | TaskStatus:
             progress = None if call.context.channel is SILENT else operation.progress
-            return one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+            try:
+                return await one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+            except TaskStarted as started:
+                return started.status
 
         return self._run(client, call.context, "tools/call", send)
+
+    async def ask_task(
+        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
+    ) -> TaskAnswer | None:
+        context = call.context
+
+        async def work() -> TaskAnswer | None:
+            async with self._connection(client, context) as connection:
+                relayed = RelayedRequest(context.capabilities, trace=trace_context(context.meta), tasks=True)
+                handle = _client_of(connection).relaying(relayed).task(task.id, tool=call.name, timeout=seconds)
+                answer = await ask(handle, task)
+                return None if answer is None else self._questions.checked(answer, connection.answers)
+
+        with self._refusing():
+            try:
+                return await self._limited(client, context, work)
+            except InvalidParams as error:
+                raise _refused(error) from None
 
     async def read_resource(
         self, client: Client | None, request: ResourceRead
@@ -390,7 +427,8 @@ async def _stateless(
     carried = operation.context.carried
     headers = {} if carried is None else params_of(carried)
     trace = trace_context(operation.context.meta)
-    relayed = RelayedRequest(operation.context.capabilities, responses, state, headers, trace)
+    tasks = method == "tools/call"
+    relayed = RelayedRequest(operation.context.capabilities, responses, state, headers, trace, tasks)
     try:
         with answers.running(operation):
             return await send(one.relaying(relayed), operation)

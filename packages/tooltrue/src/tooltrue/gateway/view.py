@@ -11,11 +11,15 @@ from tooltrue.app import Server
 from tooltrue.gateway.view_callers import ViewCallers, auth_of_view, is_for
 from tooltrue.gateway.views import ViewSettings
 from tooltrue.policy.audit.recorder import Recorder
-from tooltrue.protocol.types import replaced
+from tooltrue.protocol.modern import Results
+from tooltrue.protocol.types import Implementation, replaced
 from tooltrue.server.identity import Authenticate, methods_of
+from tooltrue.server.sealed_tokens import Sealer
+from tooltrue.server.task_seals import SealedUpstreamTasks
 from tooltrue.state.facts import Facts
 from tooltrue.state.log import Log
 from tooltrue.state.prefixed import PrefixedFacts
+from tooltrue.tasks.upstream import UpstreamTasks
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
@@ -24,7 +28,12 @@ if TYPE_CHECKING:  # the gateway makes its views
     from tooltrue.server.auth_settings import AuthSettings
     from tooltrue.server.lifespan import ServerLifespan
 
-__all__ = ["GatewayView"]
+__all__ = ["GatewayView", "upstream_tasks"]
+
+
+def upstream_tasks(info: Implementation, language: str, sealer: Sealer, facts: Facts) -> UpstreamTasks:
+    """The tasks of other servers that callers of a view follow, or those of a whole gateway."""
+    return UpstreamTasks(SealedUpstreamTasks(sealer), facts, Results(info).call, language=language)
 
 
 class GatewayView(Server):
@@ -74,6 +83,9 @@ class GatewayView(Server):
         """Context in which calls are recorded and approved; that of the gateway is around it."""
         async with self._assembly.recorder.open(), self._assembly.tickets:
             yield
+
+    def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
+        return upstream_tasks(self._info, self.settings.language, sealer, facts)
 
     def _new_recorder(self) -> Recorder:
         """A recorder of this view's calls that writes to the log of the gateway."""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from tooltrue._internal.deadline import Deadline
 from tooltrue.client.client import Client, Result
+from tooltrue.client.task_status import TaskStatus
 from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import (
     InvalidAnswer,
@@ -39,6 +40,7 @@ from tooltrue.host.inspection import (
     SuspiciousDefinition,
     published,
 )
+from tooltrue.host.remote_tasks import created_task, outcome_of
 from tooltrue.host.upstream_calls import CallerRefused, DirectCalls, UpstreamCalls
 from tooltrue.host.wording import (
     CALLER_CONNECT_TOOL,
@@ -58,7 +60,7 @@ from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
 from tooltrue.protocol.characters import cleaned
-from tooltrue.protocol.modern import SERVER_INFO
+from tooltrue.protocol.modern import SERVER_INFO, declares_tasks
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import (
     BlobResource,
@@ -84,6 +86,7 @@ from tooltrue.tools.vocabulary import (
     LibraryOperation,
     PromptGet,
     ProviderChange,
+    RemoteTask,
     RequestContext,
     ResourceFollow,
     ResourceRead,
@@ -91,6 +94,7 @@ from tooltrue.tools.vocabulary import (
     ToolCall,
     Unwatch,
 )
+from tooltrue.tools.wording import TASK_UNKNOWN
 from tooltrue.wording import sentence
 
 __all__ = ["Remote"]
@@ -148,7 +152,8 @@ class Remote:
         self._connect_tool = None if lists is None or not lists.connects else _connect_tool(server, instance)
         self._callers: CallerLists | None = None
         if lists is not None:
-            self._offers = frozenset({"resources", "prompts", "completions"})  # a caller may have what others have not
+            self._offers = frozenset({"resources", "prompts", "completions", "tasks"})
+            # ... since a caller may have what others have not
             self._callers = CallerLists(
                 server,
                 lists,
@@ -284,6 +289,8 @@ class Remote:
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
+        if self._calls.passes_tasks and declares_tasks(client.facts.capabilities):
+            self._offers |= {"tasks"}
         await self._inspect(listing)
         was_of_callers = self.has_lists_of_callers
         self._published = listing
@@ -341,6 +348,8 @@ class Remote:
         if tool is self._connect_tool:
             return await self._connect(call.context)
         client = self._here()
+        if call.task is not None:
+            return await self._ask_task(client, call, call.task)
         arguments = call.arguments
         if not call.is_checked_by(tool.input):
             arguments = check_arguments(call.tool or tool, arguments)
@@ -369,6 +378,17 @@ class Remote:
             ) from None
         finally:
             self.running -= 1
+
+    async def _ask_task(self, client: Client | None, call: ToolCall, task: RemoteTask) -> ToolOutcome:
+        """Ask the server about a task. ``UnknownEntry`` if it does not know the task."""
+        name = call.name if call.tool is None else call.tool.name
+        try:
+            answer = await self._asking("tasks/" + task.verb, self._calls.ask_task(client, call, task, self._seconds))
+        except InvalidParams:
+            if task.verb == "update":  # the server knows the task, and refuses the answers
+                raise
+            raise UnknownEntry.of(TASK_UNKNOWN) from None
+        return CallToolResult([]) if answer is None else outcome_of(answer, task, self.server, name, _outcome)
 
     async def _connect(self, context: RequestContext) -> ToolOutcome:
         """Have the caller asked, and read its lists."""
@@ -451,6 +471,8 @@ class Remote:
         except CallerRefused as refusal:
             raise refusal.error from None
         except RpcError as error:
+            if method.startswith("tasks/") and isinstance(error, InvalidParams):
+                raise
             raise ToolError.of(REMOTE_REQUEST_REFUSED, server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:
             raise ToolError.of(REMOTE_RESPONSE_UNUSABLE, server=self.server, problem=_plain_text(error)) from None
@@ -498,9 +520,11 @@ def _refusal_text(error: RpcError) -> str:
     return f"{_plain_text(error)} ({error.number})"
 
 
-def _outcome(result: Result | InputRequiredResult) -> ToolOutcome:
+def _outcome(result: Result | InputRequiredResult | TaskStatus) -> ToolOutcome:
     if isinstance(result, InputRequiredResult):
         return result
+    if isinstance(result, TaskStatus):
+        return created_task(result)
     content = [block if type(block) is TextContent else _block(block) for block in result.content]
     return CallToolResult(content, result.structured, result.is_error, _meta_of(result))
 

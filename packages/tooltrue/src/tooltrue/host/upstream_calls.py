@@ -10,6 +10,7 @@ from tooltrue.client.answers import Answerer
 from tooltrue.client.client import Client, Result, Target
 from tooltrue.client.config import ServerConfig
 from tooltrue.client.notifications import LogMessage
+from tooltrue.client.task_status import TaskStatus
 from tooltrue.client.tasks import followed
 from tooltrue.errors import ConnectionLost, RpcError, ToolError
 from tooltrue.host.inspection import PublishedDefinitions
@@ -21,9 +22,18 @@ from tooltrue.protocol.types import (
     ReadOutcome,
     ReadResourceResult,
     ResourceTemplate,
+    Value,
 )
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import CompletionGet, PromptGet, RequestContext, ResourceFollow, ResourceRead, ToolCall
+from tooltrue.tools.vocabulary import (
+    CompletionGet,
+    PromptGet,
+    RemoteTask,
+    RequestContext,
+    ResourceFollow,
+    ResourceRead,
+    ToolCall,
+)
 from tooltrue.transport.carrier import Auth
 
 __all__ = [
@@ -35,6 +45,7 @@ __all__ = [
     "OpenConnection",
     "Relay",
     "ServerRelay",
+    "TaskAnswer",
     "Updated",
     "UpstreamCalls",
 ]
@@ -85,6 +96,13 @@ Updated: TypeAlias = Callable[[str, str], None]
 """Called with the URI that has changed, and with the caller in whose session it has; empty for one that all share."""
 
 
+class TaskAnswer(Value, frozen=True):
+    """The answer of a server to a request about a task: its ``status``, and the ``result`` of a completed one."""
+
+    status: TaskStatus
+    result: Result | None = None
+
+
 class UpstreamCalls(Protocol):
     """Sends operations to one server. ``client`` is the connection over which its definitions were read; there may be
     none if callers have ``lists`` of their own. Names are those of the server. Errors are those of the client,
@@ -93,9 +111,20 @@ class UpstreamCalls(Protocol):
     @property
     def lists(self) -> ListsOfCallers | None: ...
 
+    @property
+    def passes_tasks(self) -> bool:
+        """Whether a caller that declares the extension gets the tasks of the server, and asks for them later."""
+        ...
+
     async def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
-    ) -> Result | InputRequiredResult: ...
+    ) -> Result | InputRequiredResult | TaskStatus: ...
+
+    async def ask_task(
+        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
+    ) -> TaskAnswer | None:
+        """Ask the server about a task of this caller, or answer or cancel it. ``None`` for an acknowledgement."""
+        ...
 
     async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadOutcome: ...
 
@@ -168,6 +197,7 @@ class DirectCalls:
     a call that the server runs as a task is followed to its end, over the next connection if this one is lost."""
 
     lists: ListsOfCallers | None = None
+    passes_tasks = False
 
     def __init__(self, reconnected: Reconnected) -> None:
         self._reconnected = reconnected
@@ -191,6 +221,11 @@ class DirectCalls:
                 if next_client is None:
                     raise
             client, task = next_client, next_client.task(id, tool=call.name, timeout=seconds)
+
+    async def ask_task(
+        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
+    ) -> TaskAnswer | None:
+        raise NotImplementedError  # its calls are followed to their end
 
     async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadResourceResult:
         return ReadResourceResult(list(await _present(client).read_resource(request.uri)))

@@ -39,6 +39,7 @@ from tooltrue.tools.toolset import Provider
 if TYPE_CHECKING:  # few servers have layers of their own, or run tasks
     from tooltrue.policy.placing import AuthorLayer, LayerForm, Placed
     from tooltrue.tasks.service import TaskService
+    from tooltrue.tasks.upstream import UpstreamTasks
 
 __all__ = ["STAGES", "LayerFactory", "LayerRow", "Parts", "Stage", "build", "described", "standard"]
 
@@ -54,6 +55,7 @@ class Parts(Value, frozen=True):
     approvals: Approvals
     decide: Decide
     task_service: TaskService | None = None
+    upstream_tasks: UpstreamTasks | None = None
 
 
 def _on(guard: Guard) -> str:
@@ -294,7 +296,7 @@ STAGES: Final[tuple[Stage[Parts], ...]] = (
         "tasks",
         "begins a task for tools that declare it, where the client supports tasks, and answers requests about tasks",
         "on: tools with task=…, for clients that support tasks",
-        lambda parts: tasks(parts.task_service),
+        lambda parts: tasks(parts.task_service, parts.upstream_tasks, parts.guard.language),
         "a task begins with a call that was allowed, approved and recorded",
         "tasks.md",
     ),
@@ -371,15 +373,18 @@ def standard(
     *,
     approvals: Approvals | None = None,
     task_service: TaskService | None = None,
+    upstream_tasks: UpstreamTasks | None = None,
 ) -> Provider:
     """Wrap ``provider`` in all layers that the specification demands of servers, outermost first. ``facts`` is the
     store that the workers of a server share, so that limits hold for all of them together; without it they hold for
     this one. ``recorder`` writes the audit log; without it, into memory. ``approvals`` holds the tickets; without it,
-    ``facts`` does. ``task_service`` begins and runs tasks; without it, calls become none."""
+    ``facts`` does. ``task_service`` begins and runs tasks; without it, calls become none. ``upstream_tasks`` are those
+    of other servers, which are not followed here but by callers."""
     guard, facts = guard or Guard(), MemoryFacts() if facts is None else facts
     recorder, approvals = recorder or Recorder(guard.audit, guard.which), approvals or Approvals(facts)
     decide = decision(guard.rules, guard.decide, guard.local_scopes)
-    return build(provider, Parts(guard, facts, recorder, approvals, decide, task_service), STAGES, guard.layers)
+    parts = Parts(guard, facts, recorder, approvals, decide, task_service, upstream_tasks)
+    return build(provider, parts, STAGES, guard.layers)
 
 
 def described(guard: Guard) -> list[tuple[str, str, str]]:

@@ -153,7 +153,7 @@ class LegacyHandler:
     def _offers(self, revision: versions.Revision, principal: Principal) -> frozenset[str]:
         """The capabilities by name; ``tasks.list`` for callers that are told apart."""
         offers = self._served.offers()
-        if not revision.tasks:
+        if not (revision.tasks and self._served.runs_tasks):
             return offers - {"tasks"}
         return offers | {"tasks.list"} if "tasks" in offers and tells_apart(principal) else offers
 

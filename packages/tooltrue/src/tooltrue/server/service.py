@@ -73,10 +73,15 @@ class ServedProvider(Value, frozen=True):
     hub: Hub = field(default_factory=Hub)
     tasks: TaskService | None = None
 
+    @property
+    def runs_tasks(self) -> bool:
+        return self.tasks is not None and self.tasks.engine is not None
+
     def offers(self) -> frozenset[str]:
-        """The capabilities that are advertised, by name."""
+        """The capabilities that are advertised, by name. A provider may offer tasks of other servers, which have only
+        the extension."""
         offers = self.provider.offers() | _ALWAYS
-        return offers | {"tasks"} if self.tasks is not None and self.tasks.engine is not None else offers
+        return offers | {"tasks"} if self.runs_tasks else offers
 
     def capabilities(self) -> dict[str, Json]:
         """Exactly the capabilities that are served (server/discover: capabilities are truthful)."""

@@ -136,10 +136,9 @@ class TaskEngine(Protocol):
         tools: Collection[str] = (),
     ) -> None:
         """Begin to run the tasks of this process, and those that ended processes have left. ``tools`` are the names of
-        the tools that this process has. ``changed`` is called on
-        this loop with the id of a task after a change of its state in this process. ``noted`` gets the id of a task and
-        the note of an operator about it (:meth:`TaskInspector.noting`), here or in another process; again if it raises
-        ``StateError``."""
+        the tools that this process has. ``changed`` is called on this loop with the id of a task after a change of its
+        state in this process. ``noted`` gets the id of a task and the note of an operator about it
+        (:meth:`TaskInspector.noting`), here or in another process; again if it raises ``StateError``."""
         ...
 
     async def close(self, seconds: float = 0.0) -> None:

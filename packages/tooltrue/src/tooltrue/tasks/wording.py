@@ -109,3 +109,9 @@ TASKS_OF_SEVERAL_SERVERS: Final = message(
     "Several servers have their tasks in {url}. Name one of them with --server NAME.",
     "{url} 中有多个服务器的任务。请用 --server NAME 指定其中之一。",
 )
+UPSTREAM_TASK_TOOL_CHANGED: Final = message(
+    "TT5690",
+    "The definition of {tool} has changed since the task began, so its questions are not answered any more. Cancel the "
+    "task, and call {tool} again.",
+    "{tool} 的定义自任务开始后已更改，因此不再回答其提问。请取消该任务，再重新调用 {tool}。",
+)

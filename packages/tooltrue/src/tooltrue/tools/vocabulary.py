@@ -50,6 +50,7 @@ __all__ = [
     "Principal",
     "PromptGet",
     "ProviderChange",
+    "RemoteTask",
     "RequestContext",
     "ResourceFollow",
     "ResourceRead",
@@ -224,9 +225,9 @@ class RequestContext(Value, frozen=True):
     of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
-    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``on_task`` is for a
-    call of a tool of another server, which may become a task there. ``carried`` are the headers of HTTP, by lower-case
-    name, without credentials unless a tool declares them; an author's function gets those that it declares.
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``on_task`` is for a call of a tool of
+    another server, which may become a task there. ``carried`` are the headers of HTTP, by lower-case name, without
+    credentials unless a tool declares them; an author's function gets those that it declares.
     """
 
     principal: Principal
@@ -452,6 +453,17 @@ class TaskWish(Value, frozen=True):
     seconds: float | None = None
 
 
+class RemoteTask(Mutable):
+    """A request about a task at the server of a tool, in place of a run of that tool: ``id`` is that of the server, and
+    ``responses`` are the answers of an ``update``. ``status`` gets what the server has said, with that id.
+    """
+
+    id: str
+    verb: Literal["get", "update", "cancel"] = "get"
+    responses: Mapping[str, Any] = {}
+    status: wire.TaskCreated | None = None
+
+
 class ToolCall(Mutable, gc=True):
     """One call. ``tool`` is set once a layer has found it; views replace both together. ``called`` is the old name that
     it was called by, if that is not ``name``.
@@ -459,7 +471,8 @@ class ToolCall(Mutable, gc=True):
     ``admit`` is the check of the handler that remains until it is known that the caller may see the tool; it raises
     ``RpcError``, and belongs with the validation of arguments. ``asks`` is the reason why a rule wants a person to
     decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
-    ``grant`` is the person's consent. ``wish`` is that of a client which asks for a task.
+    ``grant`` is the person's consent. ``wish`` is that of a client which asks for a task. With ``task``, the call asks
+    about a task that its tool runs as already, and its outcome is that of this request.
 
     A layer in its general form leaves the call that it gets as it is, and passes a changed copy on (``replaced``). The
     steps of a plan (:mod:`tooltrue.policy.plan`) share one call, which belongs to the plan, and change it in place.
@@ -476,6 +489,7 @@ class ToolCall(Mutable, gc=True):
     ``stake``     lethal_trifecta, confirm, approval_prompts          confirm
     ``called``    toolset (``resolve_call``)                          renames, authorize
     ``wish``      legacy                                              validate, tasks
+    ``task``      tasks                                               remote, sanitize
     ``text``      vocabulary (``own_text``), modern                   audit, abuse, limits
     ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
     ``checked``   validate                                            remote
@@ -511,6 +525,7 @@ class ToolCall(Mutable, gc=True):
     proceed: Callable[[ToolCall], Awaitable[wire.ToolOutcome]] | None = None
     deadline: Deadline | None = None
     state: dict[str, Any] | None = None
+    task: RemoteTask | None = None
 
     def renewed(self) -> ToolCall:
         """Return a copy without the working state: the call of a pipeline is one of its own, and changes no other."""

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import ClassVar
 
 from tooltrue.crashes import log_crash, log_unfit
@@ -21,7 +22,7 @@ from tooltrue.tools.content import failed
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.vocabulary import UNTRUSTED, CompletionGet, Principal, PromptGet, ResourceRead, Tool, ToolCall
 
-__all__ = ["errors_as_results"]
+__all__ = ["as_result", "errors_as_results"]
 
 
 def errors_as_results(language: str) -> Callable[[Provider], Provider]:
@@ -74,29 +75,13 @@ class _ErrorsAsResults(Wrapper, frozen=True):
         try:
             return await self.inner.call_tool(call)
         except BaseException as error:
-            left = self._result(call, error)
+            left = as_result(self.language, call, error)
             if isinstance(left, BaseException):
                 raise
             return left
 
     def for_tool(self, tool: Tool, principal: Principal) -> Step:
-        return Step(failed=self._result)
-
-    def _result(self, call: ToolCall, error: BaseException) -> CallToolResult | BaseException:
-        """Return the result for the model, or the error itself where it is not for the model."""
-        match error:
-            case RpcError() | GeneratorExit():
-                return error
-            case asyncio.CancelledError() if _is_being_cancelled():
-                return error
-            case InvalidResult():
-                return self._masked(TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
-            case ToolError():
-                _leave(call, error.code)
-                result = failed(_sayable(error.say(self.language)))
-                return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
-            case _:  # whatever a tool raises, the model gets an answer; also a cancellation of the tool's own making
-                return self._masked(TOOL_INTERNAL_ERROR, call, error)
+        return Step(failed=partial(as_result, self.language))
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         with _masking(f"resource {request.uri}"):
@@ -110,13 +95,31 @@ class _ErrorsAsResults(Wrapper, frozen=True):
         with _masking(f"completion of {get.name}"):
             return await self.inner.complete(get)
 
-    def _masked(
-        self, code: str, call: ToolCall, error: BaseException, log: Callable[..., None] = log_crash
-    ) -> CallToolResult:
-        _leave(call, code)
-        id = secrets.token_hex(4)
-        log("tool %s failed, error %s", call.name, id, error=error)
-        return failed(ToolError.of(code, tool=call.name, id=id).say(self.language))
+
+def as_result(language: str, call: ToolCall, error: BaseException) -> CallToolResult | BaseException:
+    """Return the result for the model, or the error itself where it is not for the model."""
+    match error:
+        case RpcError() | GeneratorExit():
+            return error
+        case asyncio.CancelledError() if _is_being_cancelled():
+            return error
+        case InvalidResult():
+            return _masked(language, TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
+        case ToolError():
+            _leave(call, error.code)
+            result = failed(_sayable(error.say(language)))
+            return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
+        case _:  # whatever a tool raises, the model gets an answer; also a cancellation of the tool's own making
+            return _masked(language, TOOL_INTERNAL_ERROR, call, error)
+
+
+def _masked(
+    language: str, code: str, call: ToolCall, error: BaseException, log: Callable[..., None] = log_crash
+) -> CallToolResult:
+    _leave(call, code)
+    id = secrets.token_hex(4)
+    log("tool %s failed, error %s", call.name, id, error=error)
+    return failed(ToolError.of(code, tool=call.name, id=id).say(language))
 
 
 def _leave(call: ToolCall, code: str) -> None:

@@ -95,7 +95,7 @@ class _SanitizeOutput(StepLayer, frozen=True):
             if type(outcome) is InputRequiredResult:
                 return _clean_question(outcome, wants)
             if type(outcome) is TaskCreated:  # of a server elsewhere
-                return outcome
+                return _clean_status(outcome, wants)
             result = outcome
             if result.encoded is None and result.undecoded is not UNSET:
                 # Made by a server elsewhere: its structured value is scanned and counted too, whether its text repeats
@@ -280,6 +280,11 @@ def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequire
     redactor = _redactor(suspicion)
     clean = {key: _with_page(redactor.value(bare[key]), request) for key, request in requests.items()}
     return replaced(question, inputRequests=clean, meta=redactor.note(question.meta))
+
+
+def _clean_status(task: TaskCreated, wants: Wants) -> TaskCreated:
+    suspicion = _prescan(encode(task.statusMessage), wants)
+    return replaced(task, statusMessage=_redactor(suspicion).value(task.statusMessage)) if suspicion else task
 
 
 def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:

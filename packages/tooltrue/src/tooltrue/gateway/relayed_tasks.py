@@ -1,0 +1,70 @@
+"""Tasks of a stateless server that callers of a gateway follow themselves: requests about them, and their questions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+from tooltrue.client.call_results import Result
+from tooltrue.client.task_status import TaskStatus
+from tooltrue.client.tasks import TaskHandle
+from tooltrue.errors import InvalidAnswer, InvalidResult, RpcError, fact_of
+from tooltrue.gateway.operations import RelayAnswers
+from tooltrue.host.upstream_calls import TaskAnswer
+from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
+from tooltrue.protocol.input_requests import InputRequest
+from tooltrue.protocol.types import replaced
+from tooltrue.tools.vocabulary import RemoteTask
+
+__all__ = ["TaskQuestions", "ask"]
+
+_MOST_QUESTIONS: Final = 10_000
+
+
+async def ask(handle: TaskHandle[Any], task: RemoteTask) -> TaskAnswer | None:
+    """Send the request. ``None`` for an acknowledgement."""
+    match task.verb:
+        case "update":
+            await handle.answer(task.responses)
+            return None
+        case "cancel":
+            await handle.cancel()
+            return None
+        case "get":
+            status = await handle.status()
+            return TaskAnswer(status, _result(handle, status) if status.state == "completed" else None)
+
+
+def _result(handle: TaskHandle[Any], status: TaskStatus) -> Result:
+    try:
+        return handle.outcome(status)
+    except InvalidResult as error:  # a layer above refuses it too, and says so to the caller
+        return error.result
+
+
+class TaskQuestions:
+    """Questions in the answers to ``tasks/get``. Each comes with every poll, and counts once."""
+
+    def __init__(self) -> None:
+        self._counted: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def checked(self, answer: TaskAnswer, answers: RelayAnswers) -> TaskAnswer:
+        """Return the answer with the questions that a person may be shown. Raises ``InvalidAnswer`` for others, and for
+        more than the limits of the server allow."""
+        status = answer.status
+        if not status.questions:
+            return answer
+        try:
+            questions = {key: answers.checked(request) for key, request in status.questions.items()}
+            self._count(str(status.id), questions, answers)
+        except RpcError as error:
+            problem = fact_of(error)
+            raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method="tasks/get", problem=problem) from None
+        return replaced(answer, status=replaced(status, questions=questions))
+
+    def _count(self, task: str, questions: dict[str, InputRequest], answers: RelayAnswers) -> None:
+        new = [(task, key) for key in questions if (task, key) not in self._counted]
+        with answers.asking(questions[key]["method"] for _, key in new):
+            self._counted.update(dict.fromkeys(new))
+        while len(self._counted) > _MOST_QUESTIONS:
+            self._counted.popitem(last=False)
