@@ -15,6 +15,7 @@ from tooltrue.client.notifications import LogMessage
 from tooltrue.client.question_limits import QuestionGate, QuestionLimits
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.client.task_status import TaskStarted, TaskStatus
+from tooltrue.client.tasks import TaskHandle
 from tooltrue.errors import (
     AuthorizationFailed,
     InvalidAnswer,
@@ -30,7 +31,7 @@ from tooltrue.gateway.error_members import original_of
 from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
-from tooltrue.gateway.relayed_tasks import TaskQuestions, ask
+from tooltrue.gateway.relayed_tasks import TaskFollowers, TaskQuestions, ask
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
@@ -123,6 +124,7 @@ class CallerRelay:
         self.callers = CallerConnections(one.label, open_connection, bounds, questions, auth_of)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
         self._questions = TaskQuestions()
+        self._followers = TaskFollowers(one.label)
         self._common = CallerConnection(self.answers)
 
     @property
@@ -135,6 +137,7 @@ class CallerRelay:
 
     async def close(self) -> None:
         """End the connections of callers."""
+        await self._followers.close()
         await self.callers.close()
 
     def _common_of(self, client: Client | None) -> CallerConnection | None:
@@ -228,13 +231,24 @@ class CallerRelay:
         self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
     ) -> TaskAnswer | None:
         context = call.context
+        relayed = RelayedRequest(context.capabilities, trace=trace_context(context.meta), tasks=True)
+
+        def handle_over(connection: CallerConnection) -> TaskHandle[Any]:
+            return _client_of(connection).relaying(relayed).task(task.id, tool=call.name, timeout=seconds)
+
+        async def follow(changed: Callable[[], None]) -> None:
+            async with self._connection(client, context) as connection:
+                async for _ in handle_over(connection).updates():
+                    changed()
 
         async def work() -> TaskAnswer | None:
             async with self._connection(client, context) as connection:
-                relayed = RelayedRequest(context.capabilities, trace=trace_context(context.meta), tasks=True)
-                handle = _client_of(connection).relaying(relayed).task(task.id, tool=call.name, timeout=seconds)
-                answer = await ask(handle, task)
-                return None if answer is None else self._questions.checked(answer, connection.answers)
+                handle = handle_over(connection)
+                if (answer := await ask(handle, task)) is None:
+                    return None
+                if task.follow is not None and not answer.status.is_final:
+                    self._followers.begin(task.follow, follow)
+                return self._questions.checked(answer, connection.answers)
 
         with self._refusing():
             try:

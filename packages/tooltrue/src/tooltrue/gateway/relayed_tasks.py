@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import logging
 from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from tooltrue.client.call_results import Result
 from tooltrue.client.task_status import TaskStatus
 from tooltrue.client.tasks import TaskHandle
-from tooltrue.errors import InvalidAnswer, InvalidResult, RpcError, fact_of
+from tooltrue.errors import InvalidAnswer, InvalidResult, RpcError, TooltrueError, fact_of
 from tooltrue.gateway.operations import RelayAnswers
 from tooltrue.host.upstream_calls import TaskAnswer
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import replaced
-from tooltrue.tools.vocabulary import RemoteTask
+from tooltrue.tools.vocabulary import RemoteTask, TaskFollow
 
-__all__ = ["TaskQuestions", "ask"]
+__all__ = ["TaskFollowers", "TaskQuestions", "ask"]
+
+_log = logging.getLogger("tooltrue")
 
 _MOST_QUESTIONS: Final = 10_000
 
@@ -68,3 +75,35 @@ class TaskQuestions:
             self._counted.update(dict.fromkeys(new))
         while len(self._counted) > _MOST_QUESTIONS:
             self._counted.popitem(last=False)
+
+
+class TaskFollowers:
+    """Tasks of the server ``label`` whose changes callers want to hear of. Each is followed until its end, or until its
+    caller wants it no longer."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._running: set[asyncio.Task[None]] = set()
+
+    def begin(self, wish: TaskFollow, follow: Callable[[Callable[[], None]], Coroutine[Any, Any, None]]) -> None:
+        """Run ``follow``, which calls its argument after each change."""
+        task = asyncio.get_running_loop().create_task(self._follow(follow(wish.changed)), context=contextvars.Context())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        wish.end = partial(_cancel, task)
+
+    async def _follow(self, following: Coroutine[Any, Any, None]) -> None:
+        try:
+            await following
+        except TooltrueError as error:  # polling by the caller finds every change
+            _log.info("%s: a task is not followed any more: %s", self._label, error)
+
+    async def close(self) -> None:
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()

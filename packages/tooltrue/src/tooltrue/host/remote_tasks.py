@@ -20,6 +20,8 @@ __all__ = ["created_task", "outcome_of"]
 
 _POLL_MS: Final = 1_000
 _MOST_WORDS: Final = 1_000
+_MOST_MESSAGE: Final = 10_000
+"""A layer cuts it further, once secrets are masked."""
 _LEAST_POLL_MS: Final = 100
 _MOST_MS: Final = 1 << 53
 """Numbers above it are not exact in every client."""
@@ -38,7 +40,7 @@ def created_task(status: TaskStatus) -> TaskCreated:
         _timestamp(status.updated),
         ttl,
         min(max(interval, _LEAST_POLL_MS), _MOST_MS),
-        cleaned(str(status.message), {})[:_MOST_WORDS] if has_words else None,
+        cleaned(str(status.message), {})[:_MOST_MESSAGE] if has_words else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 from tooltrue.errors import InvalidParams, MethodNotFound, RpcError, ToolError
@@ -33,9 +33,11 @@ from tooltrue.tools.vocabulary import (
     Kind,
     Principal,
     PromptGet,
+    ProviderChange,
     RequestContext,
     ResourceFollow,
     ResourceRead,
+    TaskFollow,
     TaskRequest,
     Tool,
     ToolCall,
@@ -247,13 +249,14 @@ class ModernHandler:
             exchange.notify(method, modern.stamp(params, id))
 
         kinds = self._kinds(params.notifications)
-        tasks = await self._tasks(params.notifications.taskIds, request)
         uris = await self._readable(params.notifications.resourceSubscriptions, request.context())
         # A subscription outlives the credentials of its request, of which its caller may have newer ones by then.
         carried = request.carrier.headers
         if carried is not None:
             carried = {name: value for name, value in carried.items() if name not in CREDENTIAL_HEADERS}
         context = replaced(request.context(), carried=carried)
+        tasks = dict[str, str]()
+        follows = list[TaskFollow]()
 
         async def notification_of(task: str) -> tuple[str, Json] | None:
             if (id := tasks.get(task)) is None:
@@ -262,13 +265,22 @@ class ModernHandler:
             await served.provider.read_resource(task_request)
             return "notifications/tasks", task_request.reply
 
+        ids = params.notifications.taskIds
         subscription = ChangeSubscription(
-            served.hub, served.provider, context, kinds, Followed(uris), notification_of if tasks else None
+            served.hub, served.provider, context, kinds, Followed(uris), notification_of if ids else None
         )
         subscription.listen()
-        honoured = _honoured(kinds, uris, list(tasks.values()))
-        notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
-        await subscription.deliver(notify)
+        try:
+            async for task, task_id, follow in self._followed_tasks(ids, request, subscription):
+                tasks[task] = task_id
+                follows.append(follow)
+            honoured = _honoured(kinds, uris, list(tasks.values()))
+            notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
+            await subscription.deliver(notify)
+        finally:
+            subscription.end()
+            for follow in follows:
+                follow.end()
         if request.carrier.kind != "http":  # there, the end of the stream is the signal
             exchange.notify("notifications/cancelled", modern.stamp({"requestId": id}, id))
         return self._results.closed(id)
@@ -278,19 +290,24 @@ class ModernHandler:
         offers = self._served.offers()
         return tuple(kind for kind, is_asked in zip(KINDS, flags, strict=True) if is_asked and kind in offers)
 
-    async def _tasks(self, ids: list[str], request: _ModernRequest) -> dict[str, str]:
-        """Return those of ``ids`` that are tasks of this caller, by their ids here."""
+    async def _followed_tasks(
+        self, ids: list[str], request: _ModernRequest, subscription: ChangeSubscription
+    ) -> AsyncGenerator[tuple[str, str, TaskFollow]]:
+        """Have those of ``ids`` followed that are tasks of this caller, and yield each: its id here, that of the
+        caller, and the way to end it."""
         if not ids:
-            return {}
+            return
         modern.require_tasks(request.facts.capabilities, request.message.method)
-        tasks, service = dict[str, str](), self._served.tasks
-        if service is None or service.engine is None:
-            return {}
+        service = self._served.tasks
         for id in dict.fromkeys(ids[:MAX_FOLLOWED]):
+            follow = TaskFollow(lambda: None)
+            follow.changed = functools.partial(_announce, subscription, follow)
             with contextlib.suppress(InvalidParams):
-                await self._served.provider.read_resource(TaskRequest(id, request.context(), "get", {}, {}))
-                tasks[service.id_of(id, request.principal)] = id
-        return tasks
+                task_request = TaskRequest(id, request.context(), "get", {}, {}, follow=follow)
+                await self._served.provider.read_resource(task_request)
+                if not follow.task and service is not None:
+                    follow.task = service.id_of(id, request.principal)
+                yield follow.task, id, follow
 
     async def _readable(self, uris: list[str], context: RequestContext) -> list[str]:
         """Return those of ``uris`` that this caller may read: hidden resources send no notifications."""
@@ -300,6 +317,10 @@ class ModernHandler:
                 await self._served.provider.read_resource(ResourceFollow(uri, context))
                 readable.append(uri)
         return readable
+
+
+def _announce(subscription: ChangeSubscription, follow: TaskFollow) -> None:
+    subscription.announce(ProviderChange("task", follow.task))
 
 
 def _honoured(kinds: tuple[Kind, ...], uris: list[str], tasks: list[str]) -> dict[str, Any]:

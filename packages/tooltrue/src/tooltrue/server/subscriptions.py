@@ -181,6 +181,10 @@ class ChangeSubscription:
         self._changes |= changes
         self._something.set()
 
+    def announce(self, change: ProviderChange) -> None:
+        """Deliver a change that concerns this subscriber alone."""
+        self._add_changes(frozenset({change}))
+
     async def deliver(self, notify: Notify) -> None:
         """Send a notification for each change, until the server ends."""
         try:

@@ -56,6 +56,7 @@ __all__ = [
     "ResourceRead",
     "Secrets",
     "Slice",
+    "TaskFollow",
     "TaskMode",
     "TaskRequest",
     "TaskWish",
@@ -158,7 +159,7 @@ class CallRecord(Mutable):
     ``write_ahead_id``  recorder                            record
     ``edited``          approval_prompts                    audit
     ``notes``           repair, budget, service, recorder   record
-                        operator_records
+                        operator_records, tasks
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
@@ -453,15 +454,26 @@ class TaskWish(Value, frozen=True):
     seconds: float | None = None
 
 
-class RemoteTask(Mutable):
+class TaskFollow(Mutable, gc=True):
+    """A wish to be told of changes of a task: ``changed`` is called after each, until ``end`` is. Who follows the task
+    sets ``end``, and ``task``, its id here."""
+
+    changed: Callable[[], None]
+    end: Callable[[], None] = lambda: None
+    task: str = ""
+
+
+class RemoteTask(Mutable, gc=True):
     """A request about a task at the server of a tool, in place of a run of that tool: ``id`` is that of the server, and
-    ``responses`` are the answers of an ``update``. ``status`` gets what the server has said, with that id.
+    ``responses`` are the answers of an ``update``. ``status`` gets what the server has said, with that id. With
+    ``follow``, the task is followed from then on if it has not ended.
     """
 
     id: str
     verb: Literal["get", "update", "cancel"] = "get"
     responses: Mapping[str, Any] = {}
     status: wire.TaskCreated | None = None
+    follow: TaskFollow | None = None
 
 
 class ToolCall(Mutable, gc=True):
@@ -481,7 +493,7 @@ class ToolCall(Mutable, gc=True):
     field         written by                                          read by
     ============  ==================================================  ====================================
     ``tool``      toolset (``resolve_call``), authorize, views,       every layer
-                  transforms, catalogue, searchable
+                  transforms, catalogue, searchable, tasks
     ``admit``     legacy, modern, searchable                          validate
     ``asks``      authorize, lethal_trifecta, confirm,                confirm, lethal_trifecta
                   approval_prompts
@@ -576,12 +588,13 @@ class TaskRequest(ResourceRead, frozen=True):
     from the first layer that looks it up, for all others.
 
     ``list`` is about all tasks of the caller, and its ``reply`` gets a page of them: the first one, or that after the
-    task ``uri``."""
+    task ``uri``. A ``get`` with ``follow`` has a task of another server followed, which announces no changes here."""
 
     verb: Literal["get", "update", "cancel", "list"]
     responses: Mapping[str, Any]
     reply: dict[str, Any]
     lookup: list[Any] = field(default_factory=list[Any])
+    follow: TaskFollow | None = None
 
 
 class PromptGet(Value, frozen=True):

@@ -52,6 +52,9 @@ __all__ = ["sanitize_output"]
 
 Outcome = TypeVar("Outcome", ReadResourceResult, PromptResult)
 
+_MOST_WORDS = 1_000
+"""Characters of the message of a task at another server."""
+
 
 def sanitize_output(
     max_bytes: int, secrets: Secrets = "mask", language: str = "en", personal: Personal = "keep"
@@ -283,8 +286,13 @@ def _clean_question(question: InputRequiredResult, wants: Wants) -> InputRequire
 
 
 def _clean_status(task: TaskCreated, wants: Wants) -> TaskCreated:
-    suspicion = _prescan(encode(task.statusMessage), wants)
-    return replaced(task, statusMessage=_redactor(suspicion).value(task.statusMessage)) if suspicion else task
+    """Clean the words of a task, and cut them then: half of a secret would not be found."""
+    message = task.statusMessage
+    if message is None:
+        return task
+    if suspicion := _prescan(encode(message), wants):
+        message = _redactor(suspicion).text(message)
+    return replaced(task, statusMessage=message[:_MOST_WORDS])
 
 
 def _with_page(request: InputRequest, other: InputRequest | None) -> InputRequest:

@@ -203,6 +203,8 @@ class _Tasks(StepLayer, frozen=True):
     async def _answer(self, request: TaskRequest, task: UpstreamTask, upstream: UpstreamTasks) -> None:
         """Ask the server of the task, and fill in the reply to ``get``."""
         tool = await self._tool_of(task, request)
+        if request.follow is not None:
+            request.follow.task = task.key
         match request.verb:
             case "update":
                 await self._update(request, task, tool, upstream)
@@ -227,7 +229,7 @@ class _Tasks(StepLayer, frozen=True):
         self, request: TaskRequest, task: UpstreamTask, tool: Tool, upstream: UpstreamTasks
     ) -> tuple[TaskCreated, ToolOutcome | RpcError]:
         """Return the status of the task and what goes with it: as the layers below let it pass, or their refusal."""
-        remote = RemoteTask(task.id)
+        remote = RemoteTask(task.id, follow=request.follow)
         call = _call(tool, remote, request)
         outcome: ToolOutcome | RpcError
         try:
