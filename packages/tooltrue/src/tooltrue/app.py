@@ -76,6 +76,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.server.identity import Authenticate
     from tooltrue.server.lifespan import LifespanFunction, ServerLifespan
     from tooltrue.server.routes import RouteTable
+    from tooltrue.server.running_tasks import TasksOfServer
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tasks.service import Tasks, TaskService
     from tooltrue.tasks.upstream import UpstreamTasks
@@ -372,23 +373,30 @@ class Server:
 
     def _running_tasks(self) -> AbstractAsyncContextManager[None]:
         """Context in which calls become tasks, if tools want that."""
-        served = self._assembly.served
-        if served.tasks is None:
+        if not (parts := self._task_parts()):
             return contextlib.nullcontext()
-        from tooltrue.policy.audit.operator_records import record_act  # noqa: PLC0415 - few servers run tasks
         from tooltrue.server.running_tasks import running_tasks  # noqa: PLC0415 - few servers run tasks
 
-        deployment = self._deployment
+        return running_tasks(self.name, parts, seconds=self.settings.limits.lifespan_seconds)
+
+    def _task_parts(self) -> Mapping[str, TasksOfServer]:
+        """What runs tasks here: this server itself, under the empty name, or what has pipelines of its own."""
+        return {"": self._own_tasks()} if self._has_tasks() else {}
+
+    def _own_tasks(self) -> TasksOfServer:
+        from tooltrue.policy.audit.operator_records import record_act  # noqa: PLC0415 - few servers run tasks
+        from tooltrue.server.running_tasks import TasksOfServer  # noqa: PLC0415 - few servers run tasks
+
+        served, deployment = self._assembly.served, self._deployment
+        assert served.tasks is not None  # as it has tasks
         has_lasting_keys = bool(self._keys) or (bool(deployment.keys) and not deployment.has_new_keys)
-        sealer = served.sealer if has_lasting_keys else None
-        return running_tasks(
+        return TasksOfServer(
             served.tasks,
             served.provider,
             self._provider,
-            self.name,
-            sealer,
+            served.sealer if has_lasting_keys else None,
+            self._realm,
             partial(record_act, self._assembly.recorder),
-            seconds=self.settings.limits.lifespan_seconds,
         )
 
     _realm = ""

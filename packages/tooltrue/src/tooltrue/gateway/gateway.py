@@ -23,12 +23,14 @@ from tooltrue.gateway.settings import (
     bounds_of,
     caller_grants_of,
     changed_tables,
+    check_task_modes,
     entries_of,
     exchanges_of,
     has_common_lists,
     has_pins,
     question_limits_of,
     sign_in_of,
+    task_mode_of,
     tool_search_of,
     upstream_limits_of,
     with_settings,
@@ -45,6 +47,7 @@ from tooltrue.gateway.wording import (
     GATEWAY_RULE_NAMES_NOTHING,
     GATEWAY_SERVER_UNTRUSTED,
     GATEWAY_SERVERS_EXCHANGED,
+    GATEWAY_TASKS_AT_START,
     VIEW_NOT_CHOSEN,
     VIEW_UNKNOWN,
     VIEWS_WITHOUT_SSE,
@@ -60,7 +63,7 @@ from tooltrue.policy.config import OperatorConfig
 from tooltrue.policy.rules.globs import Globs, globs
 from tooltrue.policy.rules.lint import together, unknown_references
 from tooltrue.policy.rules.rule import Rules
-from tooltrue.policy.tasks.declared_effects import declare_effects
+from tooltrue.policy.tasks.declared_effects import declare_effects, declare_tasks
 from tooltrue.protocol.types import Value, replaced
 from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.spelling import closest
@@ -75,6 +78,7 @@ from tooltrue.wording import coded_sentence, sentence
 
 if TYPE_CHECKING:  # stdio needs no HTTP
     from tooltrue.gateway.browser_sign_in import BrowserSignIn
+    from tooltrue.server.running_tasks import TasksOfServer
 
 __all__ = ["Gateway"]
 
@@ -132,6 +136,7 @@ class Gateway(Server):
         self._operations = HeldOperations(HELD_SECONDS)
         self._grants = None if is_for_one else caller_grants_of(config, operator)
         self._upstream = self._upstream_settings(config, operator, self._grants)
+        self._runs_tasks = check_task_modes(operator)
         hosting: dict[str, Any] = {"pins": has_pins(operator), **(host_settings or {})}
         self.host = Host(
             self._supervised(config),
@@ -145,7 +150,7 @@ class Gateway(Server):
         super().__init__(
             name,
             version=version,
-            toolsets=[_with_effects(self.host.catalogue, operator)],
+            toolsets=[self._declared(self.host.catalogue)],
             lifespan=self._living,
             instructions=self._instructions_of_servers,
             search=search,
@@ -178,7 +183,7 @@ class Gateway(Server):
         server = GatewayView(
             self,
             view,
-            _with_effects(catalogue, self._operator),
+            self._declared(catalogue),
             version=version,
             instructions=partial(self._instructions_of_view, view),
             **{name: value for name, value in settings.items() if name not in _OF_GATEWAY},
@@ -253,6 +258,23 @@ class Gateway(Server):
     def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
         return {view.view.path: view.endpoint(access) for view in self.views.values()}
 
+    def _declared(self, catalogue: Catalogue) -> Provider:
+        """The catalogue with what the operator has declared for its tools."""
+        operator, provider = self._operator, catalogue
+        if operator is not None and (declared := operator.tables.get("effects")):
+            effects: dict[Any, Globs] = {name: globs(tools) for name, tools in declared.items()}
+            provider = declare_effects(effects)(provider)
+        if self._runs_tasks:
+            provider = declare_tasks(lambda label: task_mode_of(self._upstream.operator, label))(provider)
+        return provider
+
+    def _has_tasks(self) -> bool:
+        return self._runs_tasks
+
+    def _task_parts(self) -> Mapping[str, TasksOfServer]:
+        views = {name: view._own_tasks() for name, view in self.views.items() if self._runs_tasks}
+        return views or super()._task_parts()
+
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
         return CallerRelay(
             one,
@@ -306,6 +328,9 @@ class Gateway(Server):
         grants = None if self._is_for_one else caller_grants_of(config, operator)
         if grants is not None and self._grants is None:
             raise ConfigurationError.of(GATEWAY_GRANTS_AT_START, server=next(iter(grants.servers)))
+        if check_task_modes(operator) and not self._runs_tasks:
+            label = next(one.label for one in config.servers if task_mode_of(operator, one.label) is not None)
+            raise ConfigurationError.of(GATEWAY_TASKS_AT_START, server=label)
         entries, present = entries_of(servers, operator), {one.label: one for one in self.host.config.servers}
         same = {label for label, entry in entries.items() if entry == self._entries.get(label)}
         config = self._supervised(config)
@@ -426,14 +451,6 @@ class _UpstreamSettings(Value, frozen=True):
 
 _OF_GATEWAY = frozenset({"routes", "middleware", "metrics"})
 """Settings of the whole application, which its views do not have."""
-
-
-def _with_effects(catalogue: Catalogue, operator: OperatorConfig | None) -> Provider:
-    """The catalogue with the effects that the operator has declared."""
-    if operator is None or not (declared := operator.tables.get("effects")):
-        return catalogue
-    effects: dict[Any, Globs] = {name: globs(tools) for name, tools in declared.items()}
-    return declare_effects(effects)(catalogue)
 
 
 def _under(name: str, instructions: str, servers: Sequence[object]) -> str:

@@ -79,6 +79,7 @@ _MOST_WORDS = 1_000
 _MOST_FOLLOWED_TOGETHER = 100
 """Resources that one caller can follow over a connection that all use: a server limits those of a connection."""
 _CONSENT_SECONDS = 300.0
+_LONG_SECONDS = 86_400.0
 _STATE = "state:"
 """How a ``requestState`` begins that has the state of a stateless server."""
 
@@ -90,7 +91,8 @@ class CallerRelay:
     its definitions. With any other server each caller has a connection of its own; a server that is started as a
     program is one process for each caller. With ``is_shared``, all use the first connection in any case. With
     ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions;
-    then its ``lists`` are read over its connection too, unless the operator says that all have ``common_lists``.
+    then its ``lists`` are read over its connection too, unless the operator says that all have ``common_lists``. With
+    ``is_patient``, calls have no time limit here: who has sent them gives them up.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class CallerRelay:
         grants: CallerGrants | None = None,
         exchange: CallerExchange | None = None,
         common_lists: bool = False,
+        is_patient: bool = False,
     ) -> None:
         self.label = one.label
         self.traffic = traffic
@@ -120,6 +123,7 @@ class CallerRelay:
             auth_of = exchange.auth
         self._is_of_callers = auth_of is not None
         self._common_lists = common_lists
+        self._is_patient = is_patient
         self._bounds = bounds
         self.callers = CallerConnections(one.label, open_connection, bounds, questions, auth_of)
         self.answers = RelayAnswers(QuestionGate(questions, one.label))
@@ -218,10 +222,14 @@ class CallerRelay:
     def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> CoroutineType[Any, Any, Result | InputRequiredResult | TaskStatus]:
+        rounds = call.context.rounds
+        is_long = self._is_patient or (rounds is not None and rounds.of_task)  # a layer above limits it
+        limits = {"timeout": _LONG_SECONDS, "total_timeout": _LONG_SECONDS} if is_long else {"timeout": seconds}
+
         async def send(one: Client, operation: CallerOperation) -> Result | TaskStatus:
             progress = None if call.context.channel is SILENT else operation.progress
             try:
-                return await one.call_tool(call.name, arguments, timeout=seconds, progress=progress)
+                return await one.call_tool(call.name, arguments, **limits, progress=progress)
             except TaskStarted as started:
                 return started.status
 

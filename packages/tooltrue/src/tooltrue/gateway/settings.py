@@ -7,6 +7,7 @@ import binascii
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from tooltrue.client.config import HostConfig, ServerConfig, read_config
 from tooltrue.client.oauth import SignIn
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
+from tooltrue.extras import install_command
 from tooltrue.gateway.caller_grants import CallerGrants
 from tooltrue.gateway.callers import ConnectionBounds
 from tooltrue.gateway.enterprise_exchange import EnterpriseExchange
@@ -43,18 +45,22 @@ from tooltrue.gateway.wording import (
     LABEL_SIGN_IN_SECRET,
     REASON_KEY_LENGTH,
     REASON_NOT_SHARED,
+    TASKS_NEED_EXTRA,
+    TASKS_WITHOUT_TOKEN,
 )
 from tooltrue.host.client_files.json_edit import EditRefused, parse
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
 from tooltrue.state.places import sqlite_url, state_folder
 from tooltrue.tools.search.searchable import ToolSearch
+from tooltrue.tools.vocabulary import TaskMode
 from tooltrue.wording import Worded
 
 __all__ = [
     "bounds_of",
     "caller_grants_of",
     "changed_tables",
+    "check_task_modes",
     "entries_of",
     "exchanges_of",
     "has_common_lists",
@@ -64,6 +70,7 @@ __all__ = [
     "read_servers",
     "sign_in_of",
     "sign_in_settings",
+    "task_mode_of",
     "tool_search_of",
     "upstream_limits_of",
     "with_settings",
@@ -114,6 +121,27 @@ def has_pins(operator: OperatorConfig | None) -> bool:
 def has_common_lists(operator: OperatorConfig | None, label: str) -> bool:
     """Whether the operator says that the lists of a server are the same for all callers."""
     return _servers(operator).get(label, {}).get("common_lists", False)
+
+
+def task_mode_of(operator: OperatorConfig | None, label: str) -> TaskMode | None:
+    """When the calls of the tools of a server become tasks, which the gateway runs."""
+    return _servers(operator).get(label, {}).get("tasks")
+
+
+def check_task_modes(operator: OperatorConfig | None) -> bool:
+    """Return whether calls of a server become tasks. Raises ``ConfigurationError`` for a server whose calls cannot: the
+    package is missing, or a task would have no token of its caller."""
+    if operator is None:
+        return False
+    labels = [label for label in _servers(operator) if task_mode_of(operator, label) is not None]
+    for label in labels:
+        place = operator.place(("servers", label, "tasks"))
+        if find_spec("dbos") is None:
+            raise ConfigurationError.of(TASKS_NEED_EXTRA, place=place, server=label, command=install_command("tasks"))
+        auth = _servers(operator)[label].get("auth", {})
+        if "exchange" in auth or "enterprise" in auth:
+            raise ConfigurationError.of(TASKS_WITHOUT_TOKEN, place=place, server=label)
+    return bool(labels)
 
 
 def tool_search_of(operator: OperatorConfig | None) -> ToolSearch:

@@ -153,7 +153,14 @@ class ProgramSupervisor:
     def _relay(self, one: ServerConfig, open_connection: OpenConnection) -> CallerRelay:
         traffic = UpstreamTraffic(one.label, _NO_LIMITS)
         return CallerRelay(
-            one, open_connection, self._operations, self._bounds, self._questions, traffic, is_shared=one.shared
+            one,
+            open_connection,
+            self._operations,
+            self._bounds,
+            self._questions,
+            traffic,
+            is_shared=one.shared,
+            is_patient=True,
         )
 
     @contextlib.asynccontextmanager

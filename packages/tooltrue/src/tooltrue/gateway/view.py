@@ -66,6 +66,9 @@ class GatewayView(Server):
     ) -> None:
         super().share(keys=keys, facts=self._own_facts(facts), workers=workers, has_new_keys=has_new_keys)
 
+    def _has_tasks(self) -> bool:
+        return self._gateway._has_tasks()
+
     # --- of the gateway -----------------------------------------------------------------------------------------------
 
     @property

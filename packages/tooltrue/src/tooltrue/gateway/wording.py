@@ -341,3 +341,19 @@ LABEL_SIGN_IN_ISSUER: Final = message(
     "the issuer of sign_in in [gateway], which is one of the callers' issuers: {issuers}",
     "[gateway] 中 sign_in 的 issuer，即调用者的签发者之一：{issuers}",
 )
+TASKS_NEED_EXTRA: Final = message(
+    "TT9382",
+    "{place}: the calls of {server} become tasks, which needs the extra 'tasks' of tooltrue. Run: {command}",
+    "{place}：{server} 的调用会成为任务，这需要 tooltrue 的附加组件 'tasks'。请运行：{command}",
+)
+TASKS_WITHOUT_TOKEN: Final = message(
+    "TT9383",
+    "{place}: the calls of {server} cannot become tasks: each is made with a token of its caller, which a task does "
+    "not keep. Remove the key tasks.",
+    "{place}：{server} 的调用不能成为任务：每个调用都使用其调用者的令牌，而任务不保存令牌。请删除 tasks 键。",
+)
+GATEWAY_TASKS_AT_START: Final = message(
+    "TT9384",
+    "The calls of {server} become tasks, and this gateway runs none yet. Restart it.",
+    "{server} 的调用会成为任务，而此网关目前不运行任务。请重启网关。",
+)

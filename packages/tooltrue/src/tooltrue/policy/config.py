@@ -194,6 +194,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
             "shared": _FLAG,
             "prefix": _FLAG,
             "common_lists": _FLAG,
+            "tasks": {"enum": ["when-slow", "always"]},
             "auth": SERVER_AUTH,
             "seconds": _NUMBER,
             "start_seconds": _NUMBER,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 from tooltrue._internal.platform.private_files import make_private_folder
 from tooltrue.errors import ConfigurationError
+from tooltrue.protocol.types import Value
 from tooltrue.server.sealed_tokens import Sealer, new_key
 from tooltrue.server.sealing_keys import read_keys
 from tooltrue.server.service import SILENT
@@ -17,49 +18,83 @@ from tooltrue.server.task_seals import SealedTasks
 from tooltrue.server.wording import TASK_STORE_NEEDS_KEYS, TASK_STORE_NOT_WRITABLE
 from tooltrue.state.new_file import write_new
 from tooltrue.state.places import beside, without_password
+from tooltrue.tasks.engine import TaskEngine
 from tooltrue.tasks.opening import new_engine, store_url
 from tooltrue.tasks.service import RecordAct, TaskService
+from tooltrue.tasks.shared_engine import SharedEngine, name_of, rounds_of
 from tooltrue.tools.toolset import Provider, Toolset
 from tooltrue.tools.vocabulary import EVERYONE, RequestContext
 
-__all__ = ["running_tasks"]
+__all__ = ["TasksOfServer", "running_tasks"]
 
 _SWEEP_SECONDS = 60.0
 
 
-@contextlib.asynccontextmanager
-async def running_tasks(
-    service: TaskService,
-    provider: Provider,
-    tools: Toolset,
-    server: str,
-    sealer: Sealer | None,
-    record_act: RecordAct,
-    *,
-    seconds: float,
-) -> AsyncGenerator[None]:
-    """Context in which calls of ``server`` become tasks, and those that earlier processes have left go on. At its end,
-    steps that run have ``seconds`` to reach their checkpoint. ``tools`` has the tools of ``provider``, without layers.
-
-    Without a ``sealer`` whose keys outlive this process, their keys lie beside the database. Raises
-    ``ConfigurationError`` if that cannot be opened.
+class TasksOfServer(Value, frozen=True):
+    """The ``service`` of a server that runs tasks through ``provider``. ``tools`` has the tools of ``provider``,
+    without layers. Without a ``sealer`` whose keys outlive this process, keys lie beside the database, for ``realm``.
     """
-    store = store_url(service.settings.store, server)
+
+    service: TaskService
+    provider: Provider
+    tools: Toolset
+    sealer: Sealer | None
+    realm: str
+    record_act: RecordAct
+
+    async def begin(self, keys: tuple[bytes, ...]) -> frozenset[str]:
+        """Prepare the service, and return the names of the tools that have tasks."""
+        seals = SealedTasks(self.sealer or Sealer(keys, realm=self.realm))
+        listed = await self.tools.list_tools(RequestContext(EVERYONE, SILENT))
+        names = frozenset(tool.name for tool in listed if tool.task is not None)
+        self.service.serve(self.provider, seals, self.record_act, names)
+        return names
+
+
+@contextlib.asynccontextmanager
+async def running_tasks(server: str, parts: Mapping[str, TasksOfServer], *, seconds: float) -> AsyncGenerator[None]:
+    """Context in which calls of ``server`` become tasks, and those that earlier processes have left go on. At its end,
+    steps that run have ``seconds`` to reach their checkpoint. ``parts`` are the server itself, under the empty name, or
+    its views by their names.
+
+    Raises ``ConfigurationError`` if the database cannot be opened.
+    """
+    store = store_url(next(iter(parts.values())).service.settings.store, server)
     engine = await new_engine(store, instance=server)
-    seals = SealedTasks(sealer or Sealer(await asyncio.to_thread(_keys_beside, store)))
-    listed = await tools.list_tools(RequestContext(EVERYONE, SILENT))
-    names = frozenset(tool.name for tool in listed if tool.task is not None)
-    service.serve(provider, seals, record_act, names)
-    await engine.open(service.run, service.changed, service.noted, names)
-    service.engine = engine
-    sweeper = asyncio.create_task(_sweep(service))
+    has_keys = all(part.sealer is not None for part in parts.values())
+    keys = () if has_keys else await asyncio.to_thread(_keys_beside, store)
+    names = frozenset[str]().union(*[await part.begin(keys) for part in parts.values()])
+    await _open(engine, {name: part.service for name, part in parts.items()}, names)
+    sweeper = asyncio.create_task(_sweep(next(iter(parts.values())).service))
     try:
         yield
     finally:
         sweeper.cancel()
         await asyncio.wait((sweeper,))
-        service.engine = None
+        for part in parts.values():
+            part.service.engine = None
         await engine.close(seconds)
+
+
+async def _open(engine: TaskEngine, services: Mapping[str, TaskService], names: frozenset[str]) -> None:
+    if (own := services.get("")) is not None:
+        await engine.open(own.run, own.changed, own.noted, names)
+        own.engine = engine
+        return
+
+    def changed(task: str) -> None:
+        for service in services.values():
+            service.changed(task)  # who does not follow it is not concerned
+
+    async def noted(task: str, note: str) -> None:
+        state = await engine.look_up(task)
+        if state is not None and (service := services.get(name_of(state.record))) is not None:
+            await service.noted(task, note)
+
+    run = rounds_of({name: service.run for name, service in services.items()})
+    await engine.open(run, changed, noted, names)
+    for name, service in services.items():
+        service.engine = SharedEngine(engine, name)
 
 
 async def _sweep(service: TaskService) -> None:

@@ -115,3 +115,10 @@ UPSTREAM_TASK_TOOL_CHANGED: Final = message(
     "task, and call {tool} again.",
     "{tool} 的定义自任务开始后已更改，因此不再回答其提问。请取消该任务，再重新调用 {tool}。",
 )
+TASK_CALL_INTERRUPTED: Final = message(
+    "TT9385",
+    "The task of {tool} ended: the gateway stopped while the call ran at the server {server}, so it may have taken "
+    "effect. Check that before you call {tool} again.",
+    "{tool} 的任务已结束：调用在服务器 {server} 上运行时网关停止，因此该调用可能已经生效。请先核实，"
+    "再重新调用 {tool}。",
+)

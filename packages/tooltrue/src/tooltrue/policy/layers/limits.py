@@ -67,7 +67,7 @@ class _Timeout(StepLayer, frozen=True):
             call.deadline = Deadline(seconds)
 
         def before_remote(call: ToolCall) -> None:
-            call.deadline = deadline = Deadline(seconds)
+            call.deadline = deadline = Deadline(limit_of(call))
             context = call.context
             call.context = replaced(context, on_task=partial(self._becomes_task, deadline, context.on_task))
 

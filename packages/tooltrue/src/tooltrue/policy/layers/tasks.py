@@ -8,10 +8,11 @@ of its tool that passes the layers below, as the call would have whose result it
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from tooltrue.errors import MissingCapability, RpcError, TaskFailed, TooltrueError, UnknownTool
+from tooltrue.errors import InternalError, MissingCapability, RpcError, TaskFailed, TooltrueError, UnknownTool
 from tooltrue.policy.layers.errors_as_results import as_result
 from tooltrue.policy.plan import Step, StepLayer
 from tooltrue.protocol.modern import declares_tasks, without_tasks
@@ -25,7 +26,7 @@ from tooltrue.protocol.types import (
     replaced,
 )
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.rounds import BecomesTask
+from tooltrue.tools.rounds import BecomesTask, Rounds
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (
     Entry,
@@ -90,10 +91,15 @@ class _Tasks(StepLayer, frozen=True):
 
         secret = secret_names(tool)
 
-        def before(call: ToolCall) -> Awaitable[ToolOutcome] | None:
+        def before(call: ToolCall) -> Awaitable[ToolOutcome | None] | None:
             context = call.context
             rounds = context.rounds
+            if tool.server and rounds is not None and rounds.of_task:
+                _withhold(call)
+                return _once(call, tool, rounds)
             if service.engine is None or rounds is None or rounds.of_task or rounds.is_nested:
+                if tool.server:
+                    _withhold(call)
                 return None
             if call.wish is not None:
                 return service.start(call, tool, secret)
@@ -255,6 +261,20 @@ class _Tasks(StepLayer, frozen=True):
 
 _FULL = "tasks full"
 ENDS = frozenset({"completed", "failed", "cancelled"})
+
+
+async def _once(call: ToolCall, tool: Tool, rounds: Rounds) -> None:
+    """Have a call at another server sent once. Raises ``InternalError`` in a round that begins again, because its
+    process has ended: that may have sent the call."""
+    own = secrets.token_hex(8)
+
+    async def mark() -> str:
+        return own
+
+    if await rounds.once(f"sent {rounds.number}", mark, retry=True) != own:
+        from tooltrue.tasks.wording import TASK_CALL_INTERRUPTED  # noqa: PLC0415 - few servers run tasks
+
+        raise InternalError.of(TASK_CALL_INTERRUPTED, tool=tool.name, server=tool.server)
 
 
 def _withhold(call: ToolCall) -> None:

@@ -1,0 +1,196 @@
+"""Calls of slow servers that a gateway runs as tasks: ``tasks`` in ``[servers.NAME]``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from typing_extensions import TypedDict
+
+from tooltrue import Client, Context, Form, Server, Tasks
+from tooltrue.client.config import ServerConfig
+from tooltrue.errors import ConfigurationError
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.config import read_operator_config
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.state.places import sqlite_url
+from tooltrue.testing.state import LIMIT
+
+T = TypeVar("T")
+
+LEGACY, STATELESS = "2025-11-25", "2026-07-28"
+on_both = pytest.mark.parametrize("revision", [LEGACY, STATELESS])
+
+
+class Table(TypedDict):
+    people: int
+
+
+class Slow:
+    """A server whose tool ``wait`` runs until it is released. ``calls`` counts its runs."""
+
+    def __init__(self) -> None:
+        self.server = Server("slow", confirm=Confirm.never())
+        self.release = asyncio.Event()
+        self.calls = 0
+
+        @self.server.tool(effect="read")
+        async def wait(label: str) -> str:
+            """Wait for the release."""
+            self.calls += 1
+            await self.release.wait()
+            return f"done: {label}"
+
+        @self.server.tool(effect="read")
+        def book(context: Context) -> str:
+            """Book a table."""
+            people = context.ask(Form("How many?", Table))
+            return people.action if people.value is None else f"a table for {people.value['people']}"
+
+        @self.server.tool(effect="read")
+        def broken() -> str:
+            """Fail."""
+            raise RuntimeError("secret of the author")
+
+
+def gateway_to(slow: Slow, folder: Path, mode: str = "always", revision: str = LEGACY, more: str = "") -> Gateway:
+    file = folder / "tooltrue.toml"
+    file.write_text(f'[servers.up]\ntasks = "{mode}"\n{more}')
+    one = ServerConfig("up", "up", target=slow.server, revision=revision, hints=True)
+    return Gateway(
+        {"up": one},
+        operator=read_operator_config(str(file)),
+        confirm=Confirm.never(),
+        tasks=Tasks(store=sqlite_url(folder / "tasks.db"), poll_seconds=0.05),
+        audit="memory:",
+    )
+
+
+def through(
+    folder: Path, use: Callable[[Client, Slow], Awaitable[T]], *, mode: str = "always", revision: str = LEGACY, **settings: Any
+) -> T:
+    """Return the result of ``use`` with a client of a gateway that serves."""
+
+    async def run() -> T:
+        slow = Slow()
+        gateway = gateway_to(slow, folder, mode, revision)
+        async with gateway.serving(), Client(gateway, **settings) as client, asyncio.timeout(LIMIT):
+            return await use(client, slow)
+
+    return asyncio.run(run())
+
+
+@on_both
+def test_a_call_becomes_a_task_of_the_gateway(tmp_path: Path, revision: str) -> None:
+    async def use(client: Client, slow: Slow) -> Any:
+        task = await client.start_task("up_wait", label="a")
+        first = await task.status()
+        slow.release.set()
+        return task.id, first.state, (await task.result()).text, slow.calls
+
+    id, state, text, calls = through(tmp_path, use, revision=revision)
+    assert id is not None
+    assert (state, text, calls) == ("working", "done: a", 1)
+
+
+@on_both
+def test_a_caller_without_the_extension_waits_for_the_answer(tmp_path: Path, revision: str) -> None:
+    async def use(client: Client, slow: Slow) -> Any:
+        slow.release.set()
+        return (await client.call_tool("up_wait", label="a")).text
+
+    assert through(tmp_path, use, revision=revision, tasks=False) == "done: a"
+
+
+@on_both
+def test_a_quick_call_needs_no_task(tmp_path: Path, revision: str) -> None:
+    async def use(client: Client, slow: Slow) -> Any:
+        slow.release.set()
+        quick = await client.start_task("up_wait", label="a")
+        slow.release.clear()
+        late = await client.start_task("up_wait", label="b")
+        slow.release.set()
+        return quick.id, (await quick.result()).text, late.id is not None, (await late.result()).text
+
+    assert through(tmp_path, use, mode="when-slow", revision=revision) == (None, "done: a", True, "done: b")
+
+
+@on_both
+def test_a_question_of_the_server_is_asked_by_the_task(tmp_path: Path, revision: str) -> None:
+    async def use(client: Client, slow: Slow) -> Any:
+        task = await client.start_task("up_book")
+        return task.id is not None, (await task.result()).text
+
+    async def four(question: Any) -> Any:
+        return {"people": 4}
+
+    assert through(tmp_path, use, revision=revision, elicit=four) == (True, "a table for 4")
+
+
+def test_a_cancelled_task_ends_the_call_of_the_server(tmp_path: Path) -> None:
+    async def use(client: Client, slow: Slow) -> Any:
+        task = await client.start_task("up_wait", label="a")
+        while not slow.calls:
+            await task.status()
+        await task.cancel()
+        async for status in task.updates():
+            last = status.state
+        return last
+
+    assert through(tmp_path, use) == "cancelled"
+
+
+@on_both
+def test_a_call_that_ran_when_the_gateway_ended_is_not_sent_again(tmp_path: Path, revision: str) -> None:
+    async def run() -> Any:
+        slow = Slow()
+        gateway = gateway_to(slow, tmp_path, revision=revision)
+        async with gateway.serving(), Client(gateway) as client:
+            task = await client.start_task("up_wait", label="a")
+            while not slow.calls:
+                await task.status()
+        gateway = gateway_to(slow, tmp_path, revision=revision)
+        slow.release.set()
+        async with gateway.serving(), Client(gateway) as client, asyncio.timeout(LIMIT):
+            async for status in client.task(str(task.id)).updates():
+                last = status
+        return slow.calls, last
+
+    calls, last = asyncio.run(run())
+    assert calls == 1
+    assert last.state == "failed"
+    assert "may have taken effect" in last.raw["error"]["message"]
+
+
+def test_each_view_has_its_own_tasks(tmp_path: Path) -> None:
+    views = '\n[views.one]\nservers = "up"\n\n[views.two]\nservers = "up"\n'
+
+    async def run() -> Any:
+        slow = Slow()
+        gateway = gateway_to(slow, tmp_path, more=views)
+        async with gateway.serving(), Client(gateway.view("one")) as one, Client(gateway.view("two")) as two:
+            task = await one.start_task("up_wait", label="a")
+            with pytest.raises(Exception, match="no task of this id"):
+                await two.task(str(task.id)).status()
+            slow.release.set()
+            return (await task.result()).text, slow.calls
+
+    assert asyncio.run(run()) == ("done: a", 1)
+
+
+def test_an_unknown_mode_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2"):
+        gateway_to(Slow(), tmp_path, mode="sometimes")
+
+
+def test_without_the_extra_the_start_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dbos", None)
+    with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2.*'tasks'"):
+        gateway_to(Slow(), tmp_path)
+
+
+def test_a_server_with_tokens_of_its_callers_has_no_tasks(tmp_path: Path) -> None: ...
