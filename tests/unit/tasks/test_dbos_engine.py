@@ -523,7 +523,7 @@ def test_an_unusable_database_is_reported_soon_and_blocks_neither_the_loop_nor_a
             assert (await here.end("runs")).outcome == "one-by-here two-by-here"
             # It begins when the database can be used again, and is cancelled. DBOS waits longer before each attempt.
             query = "SELECT 1 FROM {schema}workflow_status WHERE workflow_uuid = 'late/0' AND status = 'CANCELLED'"
-            await soon(lambda: statement(url, query), 60.0)
+            await soon(lambda: statement(url, query), 180.0)
 
     asyncio.run(scenario())
 
