@@ -71,7 +71,12 @@ def gateway_to(slow: Slow, folder: Path, mode: str = "always", revision: str = L
 
 
 def through(
-    folder: Path, use: Callable[[Client, Slow], Awaitable[T]], *, mode: str = "always", revision: str = LEGACY, **settings: Any
+    folder: Path,
+    use: Callable[[Client, Slow], Awaitable[T]],
+    *,
+    mode: str = "always",
+    revision: str = LEGACY,
+    **settings: Any,
 ) -> T:
     """Return the result of ``use`` with a client of a gateway that serves."""
 
@@ -193,4 +198,26 @@ def test_without_the_extra_the_start_is_refused(tmp_path: Path, monkeypatch: pyt
         gateway_to(Slow(), tmp_path)
 
 
-def test_a_server_with_tokens_of_its_callers_has_no_tasks(tmp_path: Path) -> None: ...
+def test_a_server_with_tokens_of_its_callers_has_no_tasks(tmp_path: Path) -> None:
+    exchange = """
+[servers.up.auth.exchange]
+client_id = "gateway"
+secret_env = "SECRET"
+token_endpoint = "https://issuer.example/token"
+audience = "https://up.example/mcp"
+"""
+    with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2.*token of its caller"):
+        gateway_to(Slow(), tmp_path, more=exchange)
+
+
+def test_a_changed_file_cannot_begin_to_run_tasks(tmp_path: Path) -> None:
+    async def run() -> None:
+        slow = Slow()
+        one = ServerConfig("up", "up", target=slow.server, revision=LEGACY, hints=True)
+        gateway = Gateway({"up": one}, audit="memory:")
+        operator = read_operator_config("tooltrue.toml", '[servers.up]\ntasks = "always"\n')
+        async with Client(gateway):
+            with pytest.raises(ConfigurationError, match="Restart it"):
+                await gateway.use(gateway.host.config, operator)
+
+    asyncio.run(run())

@@ -26,6 +26,7 @@ from tooltrue.host.launches import Launches
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.facts import Facts, MemoryFacts
+from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
 
 pytestmark = pytest.mark.process
@@ -87,6 +88,21 @@ server.run()
 '''
 
 
+WITH_TASKS = """
+import os
+from tooltrue import Server, Tasks
+from tooltrue.policy.layers.confirm import Confirm
+
+server = Server("tasks", confirm=Confirm.never(), tasks=Tasks(store=os.environ["STORE"], poll_seconds=0.05))
+
+@server.tool(effect="read", task=True)
+async def count() -> str:
+    return "counted"
+
+server.run()
+"""
+
+
 @dataclass
 class Crew:
     """A supervisor, and workers that use it."""
@@ -108,9 +124,9 @@ class Crew:
         )
 
 
-def the_program(folder: Path, **more: Any) -> ServerConfig:
-    (folder / "counting.py").write_text(PROGRAM, "utf-8")
-    env = {"PYTHONPATH": os.pathsep.join(sys.path)}
+def the_program(folder: Path, text: str = PROGRAM, **more: Any) -> ServerConfig:
+    (folder / "counting.py").write_text(text, "utf-8")
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "STORE": sqlite_url(folder / "tasks.db")}
     return ServerConfig("up", "up", sys.executable, (str(folder / "counting.py"),), env, hints=True, **more)
 
 
@@ -177,6 +193,19 @@ def test_a_question_is_answered_at_the_other_worker(tmp_path: Path, revision: st
             return (await at_second.relaying(answer).call_tool("up_greet")).text
 
     assert at_two(tmp_path, use, revision=revision).endswith(" Ada")
+
+
+def test_a_task_of_a_program_is_followed_at_the_other_worker(tmp_path: Path) -> None:
+    async def use(first: Gateway, second: Gateway) -> Any:
+        async with Client(Caller(first, "ada")) as at_first, Client(Caller(second, "ada")) as at_second:
+            task = await at_first.start_task("up_count")
+            id = str(task.id)
+            async with Client(Caller(second, "bob")) as bob:
+                with pytest.raises(InvalidParams, match="no task of this id"):
+                    await bob.task(id).status()
+            return task.id is not None, (await at_second.task(id).result()).text
+
+    assert at_two(tmp_path, use, text=WITH_TASKS) == (True, "counted")
 
 
 def test_definitions_progress_and_resources_pass(tmp_path: Path) -> None:

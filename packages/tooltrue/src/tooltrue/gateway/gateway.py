@@ -184,6 +184,7 @@ class Gateway(Server):
             self,
             view,
             self._declared(catalogue),
+            is_away=self.is_away,
             version=version,
             instructions=partial(self._instructions_of_view, view),
             **{name: value for name, value in settings.items() if name not in _OF_GATEWAY},
@@ -306,8 +307,12 @@ class Gateway(Server):
 
         return supervised(config, self._supervisor)
 
+    def is_away(self, server: str) -> bool:
+        """Whether the tools of a server, by its label, are not known now: it starts, or is lost."""
+        return any(status.name == server and status.state != "ready" for status in self.host.servers)
+
     def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
-        return upstream_tasks(self._info, self.settings.language, sealer, facts)
+        return upstream_tasks(self._info, self.settings.language, sealer, facts, self.is_away)
 
     def _new_recorder(self) -> Recorder:
         return Recorder(self.settings.audit, self.settings.which, unavailable=GATEWAY_AUDIT_UNAVAILABLE)

@@ -242,7 +242,7 @@ class CallerRelay:
         relayed = RelayedRequest(context.capabilities, trace=trace_context(context.meta), tasks=True)
 
         def handle_over(connection: CallerConnection) -> TaskHandle[Any]:
-            return _client_of(connection).relaying(relayed).task(task.id, tool=call.name, timeout=seconds)
+            return _client_of(connection).relaying(relayed).task(task.id, tool=call.name or None, timeout=seconds)
 
         async def follow(changed: Callable[[], None]) -> None:
             async with self._connection(client, context) as connection:

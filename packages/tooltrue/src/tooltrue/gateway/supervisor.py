@@ -47,17 +47,34 @@ from tooltrue.host.admission import AdmissionVerdict
 from tooltrue.host.host import Host
 from tooltrue.host.host_guard import unguarded
 from tooltrue.host.hosted_server import HostedServer
+from tooltrue.host.remote import Remote
 from tooltrue.host.upstream_calls import OpenConnection
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.policy.config import OperatorConfig
-from tooltrue.protocol.types import Completion, Implementation, PromptOutcome, ReadOutcome, ToolOutcome
+from tooltrue.protocol.types import (
+    Completion,
+    Implementation,
+    PromptOutcome,
+    ReadOutcome,
+    ReadResourceResult,
+    ToolOutcome,
+)
 from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.server.server import ProtocolServer, ServerSession
 from tooltrue.server.service import ServedProvider
 from tooltrue.state.facts import MemoryFacts
-from tooltrue.tools.toolset import Wrapper
-from tooltrue.tools.vocabulary import LOCAL, CompletionGet, Principal, PromptGet, ResourceRead, ToolCall
+from tooltrue.tools.toolset import Wrapper, unknown
+from tooltrue.tools.vocabulary import (
+    LOCAL,
+    CompletionGet,
+    Principal,
+    PromptGet,
+    RemoteTask,
+    ResourceRead,
+    TaskRequest,
+    ToolCall,
+)
 from tooltrue.transport.carrier import Carrier
 from tooltrue.transport.line_channel import LineChannel
 
@@ -283,7 +300,7 @@ class ProgramSupervisor:
             self._servers[one] = ProtocolServer(
                 ServedProvider(
                     info=Implementation(name=facts.name or life.name, version=facts.version),
-                    provider=_ErrorsForWorkers(remote),
+                    provider=_ForWorkers(remote, remote),
                     sealer=self._sealer,
                     facts=self._facts,
                     instructions=lambda: remote.instructions,
@@ -292,8 +309,11 @@ class ProgramSupervisor:
         return self._servers[one]
 
 
-class _ErrorsForWorkers(Wrapper, frozen=True):
-    """Raises a ``ToolError`` as the RPC error that carries it: the worker counts it, and says it to the caller."""
+class _ForWorkers(Wrapper, frozen=True):
+    """Raises a ``ToolError`` as the RPC error that carries it: the worker counts it, and says it to the caller. Tasks
+    pass under the ids of the program; a worker seals them."""
+
+    remote: Remote
 
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         with _carried():
@@ -301,7 +321,20 @@ class _ErrorsForWorkers(Wrapper, frozen=True):
 
     async def read_resource(self, request: ResourceRead) -> ReadOutcome:
         with _carried():
+            if isinstance(request, TaskRequest):
+                await self._ask_task(request)
+                return ReadResourceResult([])
             return await self.inner.read_resource(request)
+
+    async def _ask_task(self, request: TaskRequest) -> None:
+        if request.verb == "list":
+            raise unknown(request)
+        task = RemoteTask(request.uri, request.verb, request.responses, follow=request.follow)
+        if request.follow is not None:
+            request.follow.task = request.uri
+        if (answer := await self.remote.ask_task(ToolCall("", {}, request.context), task)) is not None:
+            members = answer.status.raw
+            request.reply.update({name: members[name] for name in members if name not in ("resultType", "_meta")})
 
     async def get_prompt(self, get: PromptGet) -> PromptOutcome:
         with _carried():

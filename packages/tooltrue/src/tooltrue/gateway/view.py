@@ -31,9 +31,11 @@ if TYPE_CHECKING:  # the gateway makes its views
 __all__ = ["GatewayView", "upstream_tasks"]
 
 
-def upstream_tasks(info: Implementation, language: str, sealer: Sealer, facts: Facts) -> UpstreamTasks:
+def upstream_tasks(
+    info: Implementation, language: str, sealer: Sealer, facts: Facts, is_away: Callable[[str], bool]
+) -> UpstreamTasks:
     """The tasks of other servers that callers of a view follow, or those of a whole gateway."""
-    return UpstreamTasks(SealedUpstreamTasks(sealer), facts, Results(info).call, language=language)
+    return UpstreamTasks(SealedUpstreamTasks(sealer), facts, Results(info).call, is_away=is_away, language=language)
 
 
 class GatewayView(Server):
@@ -44,7 +46,16 @@ class GatewayView(Server):
     the audit log and the metrics are those of the gateway.
     """
 
-    def __init__(self, gateway: Server, view: ViewSettings, provider: Provider, **settings: Any) -> None:
+    def __init__(
+        self,
+        gateway: Server,
+        view: ViewSettings,
+        provider: Provider,
+        *,
+        is_away: Callable[[str], bool] = lambda server: False,
+        **settings: Any,
+    ) -> None:
+        self._is_away = is_away
         self.view = view
         self._gateway = gateway
         self._realm = f"view {view.name}"
@@ -88,7 +99,7 @@ class GatewayView(Server):
             yield
 
     def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
-        return upstream_tasks(self._info, self.settings.language, sealer, facts)
+        return upstream_tasks(self._info, self.settings.language, sealer, facts, self._is_away)
 
     def _new_recorder(self) -> Recorder:
         """A recorder of this view's calls that writes to the log of the gateway."""

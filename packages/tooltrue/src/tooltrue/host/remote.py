@@ -41,7 +41,7 @@ from tooltrue.host.inspection import (
     published,
 )
 from tooltrue.host.remote_tasks import created_task, outcome_of
-from tooltrue.host.upstream_calls import CallerRefused, DirectCalls, UpstreamCalls
+from tooltrue.host.upstream_calls import CallerRefused, DirectCalls, TaskAnswer, UpstreamCalls
 from tooltrue.host.wording import (
     CALLER_CONNECT_TOOL,
     CALLER_CONNECTED,
@@ -147,7 +147,8 @@ class Remote:
         self._waiting: set[asyncio.Future[Client | None]] = set()
         self._published: PublishedDefinitions | None = None
         self._definitions = NO_DEFINITIONS
-        self._offers: frozenset[str] = frozenset()
+        # Until it is known: a caller may ask for a task of before.
+        self._offers = frozenset({"tasks"}) if self._calls.passes_tasks else frozenset[str]()
         lists = self._calls.lists
         self._connect_tool = None if lists is None or not lists.connects else _connect_tool(server, instance)
         self._callers: CallerLists | None = None
@@ -289,8 +290,8 @@ class Remote:
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
-        if self._calls.passes_tasks and declares_tasks(client.facts.capabilities):
-            self._offers |= {"tasks"}
+        has_tasks = self._calls.passes_tasks and declares_tasks(client.facts.capabilities)
+        self._offers = self._offers - {"tasks"} | ({"tasks"} if has_tasks else frozenset())
         await self._inspect(listing)
         was_of_callers = self.has_lists_of_callers
         self._published = listing
@@ -347,9 +348,9 @@ class Remote:
             raise UnknownTool(call.name)  # exchanged since its arguments were checked
         if tool is self._connect_tool:
             return await self._connect(call.context)
-        client = self._here()
         if call.task is not None:
-            return await self._ask_task(client, call, call.task)
+            return await self._outcome_of_task(call, call.task)
+        client = self._here()
         arguments = call.arguments
         if not call.is_checked_by(tool.input):
             arguments = check_arguments(call.tool or tool, arguments)
@@ -379,15 +380,20 @@ class Remote:
         finally:
             self.running -= 1
 
-    async def _ask_task(self, client: Client | None, call: ToolCall, task: RemoteTask) -> ToolOutcome:
-        """Ask the server about a task. ``UnknownEntry`` if it does not know the task."""
-        name = call.name if call.tool is None else call.tool.name
+    async def ask_task(self, call: ToolCall, task: RemoteTask) -> TaskAnswer | None:
+        """Ask the server about a task, over a connection of the caller; ``call`` has the name of its tool, if that is
+        known. ``None`` for an acknowledgement. ``UnknownEntry`` if the server does not know the task."""
         try:
-            answer = await self._asking("tasks/" + task.verb, self._calls.ask_task(client, call, task, self._seconds))
+            asking = self._calls.ask_task(self._here(), call, task, self._seconds)
+            return await self._asking("tasks/" + task.verb, asking)
         except InvalidParams:
             if task.verb == "update":  # the server knows the task, and refuses the answers
                 raise
             raise UnknownEntry.of(TASK_UNKNOWN) from None
+
+    async def _outcome_of_task(self, call: ToolCall, task: RemoteTask) -> ToolOutcome:
+        answer = await self.ask_task(call, task)
+        name = call.name if call.tool is None else call.tool.name
         return CallToolResult([]) if answer is None else outcome_of(answer, task, self.server, name, _outcome)
 
     async def _connect(self, context: RequestContext) -> ToolOutcome:
@@ -471,8 +477,6 @@ class Remote:
         except CallerRefused as refusal:
             raise refusal.error from None
         except RpcError as error:
-            if method.startswith("tasks/") and isinstance(error, InvalidParams):
-                raise
             raise ToolError.of(REMOTE_REQUEST_REFUSED, server=self.server, said=_refusal_text(error)) from None
         except InvalidAnswer as error:
             raise ToolError.of(REMOTE_RESPONSE_UNUSABLE, server=self.server, problem=_plain_text(error)) from None

@@ -25,6 +25,7 @@ from tooltrue.tasks.wording import (
     TASK_NOT_STORED,
     TASK_QUESTION_NOT_DECLARED,
     TOO_MANY_TASKS,
+    UPSTREAM_TASK_AWAY,
     UPSTREAM_TASK_TOOL_CHANGED,
 )
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
@@ -68,7 +69,7 @@ class UpstreamTask(Value, frozen=True):
 
 class UpstreamTasks:
     """The tasks of other servers that callers of one view follow. A caller has at most ``limit`` that are not known to
-    have ended."""
+    have ended. ``is_away`` says whether the tools of a server, by its label, are not known now."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class UpstreamTasks:
         facts: Values,
         encode_result: Callable[[CallToolResult], bytes],
         *,
+        is_away: Callable[[str], bool] = lambda server: False,
         language: str = "en",
         limit: int = 100,
         clock: Callable[[], float] = time.time,
@@ -83,6 +85,7 @@ class UpstreamTasks:
         self._seals = seals
         self._facts = facts
         self._encode_result = encode_result
+        self._is_away = is_away
         self._language = language
         self._limit = limit
         self._clock = clock
@@ -102,6 +105,11 @@ class UpstreamTasks:
         """Return the task that this caller has by ``id``; ``None`` for any other."""
         payload = self._seals.open(id, principal.id)
         return None if payload is None else UpstreamTask(*decode(payload))
+
+    def check_present(self, task: UpstreamTask) -> None:
+        """Raise ``ToolError`` while it cannot be known whether the caller still has the tool of the task."""
+        if self._is_away(task.server):
+            raise ToolError.of(UPSTREAM_TASK_AWAY, server=task.server)
 
     # --- how many there are
 

@@ -122,3 +122,8 @@ TASK_CALL_INTERRUPTED: Final = message(
     "{tool} 的任务已结束：调用在服务器 {server} 上运行时网关停止，因此该调用可能已经生效。请先核实，"
     "再重新调用 {tool}。",
 )
+UPSTREAM_TASK_AWAY: Final = message(
+    "TT9386",
+    "The server {server}, which has this task, is not connected now. Ask again later.",
+    "拥有此任务的服务器 {server} 目前未连接。请稍后再查询。",
+)

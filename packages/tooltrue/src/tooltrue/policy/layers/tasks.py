@@ -200,8 +200,10 @@ class _Tasks(StepLayer, frozen=True):
 
     async def _tool_of(self, task: UpstreamTask, request: TaskRequest) -> Tool:
         """Return the tool that the task runs. ``UnknownEntry`` if the caller has it no longer: only the same server
-        learns of the task."""
+        learns of the task. ``ToolError`` if that is not known yet."""
         tool = await self._tool(task.tool, request)
+        if tool is None and self.upstream is not None:
+            self.upstream.check_present(task)
         if tool is None or not task.is_of(tool):
             raise unknown(request)
         return tool
