@@ -92,7 +92,7 @@ class CallerRelay:
     program is one process for each caller. With ``is_shared``, all use the first connection in any case. With
     ``grants`` or ``exchange``, each caller has credentials of its own, and none uses the connection of the definitions;
     then its ``lists`` are read over its connection too, unless the operator says that all have ``common_lists``. With
-    ``is_patient``, calls have no time limit here: who has sent them gives them up.
+    ``is_patient``, calls have no time limit here: their sender has one.
     """
 
     def __init__(

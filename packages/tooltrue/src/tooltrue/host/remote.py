@@ -290,8 +290,9 @@ class Remote:
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
-        has_tasks = self._calls.passes_tasks and declares_tasks(client.facts.capabilities)
-        self._offers = self._offers - {"tasks"} | ({"tasks"} if has_tasks else frozenset())
+        self._offers -= {"tasks"}
+        if self._calls.passes_tasks and declares_tasks(client.facts.capabilities):
+            self._offers |= {"tasks"}
         await self._inspect(listing)
         was_of_callers = self.has_lists_of_callers
         self._published = listing

@@ -1,4 +1,4 @@
-"""What a server says about a task, as the outcome of a call of its tool: for callers that follow it themselves."""
+"""Answers of a server about a task, as outcomes of a call of its tool: for callers that follow it themselves."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def outcome_of(
     if status.state == "input_required":
         return InputRequiredResult(dict(status.questions))
     if status.state == "failed" and is_object(error := status.raw["error"]):
-        said = f"{cleaned(str(error.get('message')), {})[:_MOST_WORDS]} ({error.get('code')})"
-        failure = TaskFailed.of(REMOTE_TOOL_REFUSED, server=server, tool=tool, said=said)
+        words = f"{cleaned(str(error.get('message')), {})[:_MOST_WORDS]} ({error.get('code')})"
+        failure = TaskFailed.of(REMOTE_TOOL_REFUSED, server=server, tool=tool, said=words)
         failure.number = int(error["code"])
         raise failure
     return created

@@ -84,7 +84,7 @@ async def _open(engine: TaskEngine, services: Mapping[str, TaskService], names: 
 
     def changed(task: str) -> None:
         for service in services.values():
-            service.changed(task)  # who does not follow it is not concerned
+            service.changed(task)  # only its followers are concerned
 
     async def noted(task: str, note: str) -> None:
         state = await engine.look_up(task)

@@ -13,10 +13,8 @@ __all__ = ["SharedEngine", "name_of", "rounds_of"]
 
 
 class SharedEngine:
-    """The part of ``engine`` that the server ``name`` has: its own tasks, and no others. ``name`` has no colon.
-
-    Who has the engine opens and closes it.
-    """
+    """The part of ``engine`` that the server ``name`` has: its own tasks, and no others. ``name`` has no colon. The
+    owner of the engine opens and closes it."""
 
     def __init__(self, engine: TaskEngine, name: str) -> None:
         self._engine = engine

@@ -1,8 +1,8 @@
 """Tasks of other servers that callers of a gateway follow: their ids here, their number, and their members on the wire.
 
 A gateway stores no such task. The id that a caller has is sealed: it holds the server, the tool and the id there, and
-opens for this caller alone. What is shared by the workers of a gateway is who has how many that are not known to have
-ended, which of them have, and which questions are answered.
+opens for this caller alone. The workers of a gateway share three facts: the number of a caller's tasks that are not
+known to have ended, the ends that have been seen, and the questions that have an answer.
 """
 
 from __future__ import annotations

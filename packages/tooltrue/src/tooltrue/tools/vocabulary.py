@@ -455,8 +455,8 @@ class TaskWish(Value, frozen=True):
 
 
 class TaskFollow(Mutable, gc=True):
-    """A wish to be told of changes of a task: ``changed`` is called after each, until ``end`` is. The provider that
-    follows the task sets ``end``, and ``task``, its id here."""
+    """A wish to hear of changes of a task: ``changed`` is called after each, until ``end`` is called. The follower of
+    the task sets ``end``, and ``task``, its id here."""
 
     changed: Callable[[], None]
     end: Callable[[], None] = lambda: None

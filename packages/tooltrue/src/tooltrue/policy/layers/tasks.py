@@ -135,9 +135,9 @@ class _Tasks(StepLayer, frozen=True):
                 call.keep(_FULL, True)
 
         def after(call: ToolCall, outcome: ToolOutcome) -> ToolOutcome | Awaitable[ToolOutcome]:
-            return begun(call, outcome) if type(outcome) is TaskCreated else outcome
+            return pass_on(call, outcome) if type(outcome) is TaskCreated else outcome
 
-        async def begun(call: ToolCall, created: TaskCreated) -> TaskCreated:
+        async def pass_on(call: ToolCall, created: TaskCreated) -> TaskCreated:
             task, principal = upstream.task_of(tool, created.taskId), call.context.principal
             try:
                 await upstream.admit(principal, task, created.ttlMs)
