@@ -110,7 +110,8 @@ class Running:
                 async with Client(f"http://127.0.0.1:{self.port}/mcp") as client:
                     if {"new_build", "old_wait"} <= {tool.name for tool in await client.list_tools()}:
                         break
-            assert self.popen.poll() is None and time.monotonic() < deadline, (self.folder / "log").read_text("utf-8")
+            is_late = self.popen.poll() is not None or time.monotonic() > deadline
+            assert not is_late, (self.folder / "log").read_text("utf-8")
             await asyncio.sleep(0.2)
         async with Client(f"http://127.0.0.1:{self.port}/mcp") as client:
             yield client

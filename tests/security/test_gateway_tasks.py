@@ -340,6 +340,16 @@ def test_a_huge_result_of_a_task_is_cut_and_hides_no_secret():
     assert len(result) < 3 * 1_048_576
 
 
+@pytest.mark.attack("B33")
+def test_an_id_that_no_client_could_send_back_is_refused():
+    server = Upstream(WORKING, **{"tools/call": WORKING | {"resultType": "task", "taskId": 3_000 * "x"}})
+
+    async def use(ada: Client, bob: Client) -> Any:
+        return await ada.call_tool("up_slow")
+
+    assert of_two(server, use).is_error
+
+
 @pytest.mark.twin("B33")
 def test_an_honest_server_is_believed():
     async def use(ada: Client, bob: Client) -> Any:

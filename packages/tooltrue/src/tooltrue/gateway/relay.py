@@ -31,7 +31,7 @@ from tooltrue.gateway.error_members import original_of
 from tooltrue.gateway.followed_resources import FollowedResources
 from tooltrue.gateway.held_operations import HeldOperations
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
-from tooltrue.gateway.relayed_tasks import TaskFollowers, TaskQuestions, ask
+from tooltrue.gateway.relayed_tasks import TaskFollowers, TaskQuestions, ask, with_short_id
 from tooltrue.gateway.token_exchange import CallerExchange
 from tooltrue.gateway.trace_context import trace_context
 from tooltrue.gateway.upstream_traffic import UpstreamTraffic
@@ -231,7 +231,7 @@ class CallerRelay:
             try:
                 return await one.call_tool(call.name, arguments, **limits, progress=progress)
             except TaskStarted as started:
-                return started.status
+                return with_short_id(started.status)
 
         return self._run(client, call.context, "tools/call", send)
 

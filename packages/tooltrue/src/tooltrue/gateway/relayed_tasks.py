@@ -19,13 +19,17 @@ from tooltrue.host.upstream_calls import TaskAnswer
 from tooltrue.jsonrpc.wording import SERVER_RESPONSE_INVALID
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.protocol.types import replaced
+from tooltrue.server.wording import REASON_TOKEN_TOO_LONG
 from tooltrue.tools.vocabulary import RemoteTask, TaskFollow
+from tooltrue.wording import Worded
 
 __all__ = ["TaskFollowers", "TaskQuestions", "ask"]
 
 _log = logging.getLogger("tooltrue")
 
 _MOST_QUESTIONS: Final = 10_000
+_LONGEST_ID: Final = 2_048
+"""The id of a task is a header over HTTP (2026-07-28, basic/transports/streamable-http)."""
 
 
 async def ask(handle: TaskHandle[Any], task: RemoteTask) -> TaskAnswer | None:
@@ -47,6 +51,15 @@ def _result(handle: TaskHandle[Any], status: TaskStatus) -> Result:
         return handle.outcome(status)
     except InvalidResult as error:  # a layer above refuses it too, and says so to the caller
         return error.result
+
+
+def with_short_id(status: TaskStatus) -> TaskStatus:
+    """Return the status of a new task. Raises ``InvalidAnswer`` for an id that a client could not send back, once it is
+    sealed."""
+    if len(str(status.id).encode()) > _LONGEST_ID:
+        problem = Worded(REASON_TOKEN_TOO_LONG, {"limit": _LONGEST_ID})
+        raise InvalidAnswer.of(SERVER_RESPONSE_INVALID, method="tools/call", problem=problem)
+    return status
 
 
 class TaskQuestions:

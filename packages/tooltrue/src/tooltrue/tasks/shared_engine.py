@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
+from tooltrue.errors import StateError
 from tooltrue.protocol.types import replaced
-from tooltrue.tasks.engine import RoundElsewhere, RoundEnd, RunRound, TaskEngine, TaskRound, TaskState, note_ignored
+from tooltrue.tasks.engine import RoundEnd, RunRound, TaskEngine, TaskRound, TaskState, note_ignored
+from tooltrue.tasks.wording import TASKS_NOT_RUNNING
 
 __all__ = ["SharedEngine", "name_of", "rounds_of"]
 
@@ -73,8 +75,8 @@ def rounds_of(runs: Mapping[str, RunRound]) -> RunRound:
 
     async def run(round: TaskRound) -> RoundEnd:
         name, record = _parted(round.record)
-        if name not in runs:
-            raise RoundElsewhere
+        if name not in runs:  # no process of this gateway has it by now, and each would hand it back
+            raise StateError.of(TASKS_NOT_RUNNING)
         return await runs[name](replaced(round, record=record))
 
     return run
