@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import http.server
+import json
 import os
 import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,9 +38,79 @@ from tooltrue_console.sessions import Sessions
 T = TypeVar("T")
 
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
-PAGES = ("/now", "/approvals", "/calls", "/log", "/rules?tool=burn", "/contracts", "/doctor?since=", "/nowhere")
+PAGES = (
+    "/now",
+    "/approvals",
+    "/calls",
+    "/contracts",
+    "/try",
+    "/try/cellar/store",
+    "/rules?tool=burn",
+    "/log",
+    "/doctor?since=",
+    "/nowhere",
+)
 THEMES = ("light", "dark")
 BOX: dict[str, Any] = {"name": "find_box", "description": "Find a box.", "inputSchema": {"type": "object"}}
+
+
+CELLAR = '''
+import asyncio
+import base64
+import struct
+import zlib
+from typing import Literal
+
+from tooltrue import Context, Form, Server
+from tooltrue.protocol.types import CallToolResult, ImageContent
+
+server = Server("cellar", audit=False)
+
+
+def png() -> bytes:
+    """A picture of four pixels."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)
+    rows = zlib.compress((b"\\0" + b"\\xff\\0\\0" * 2) * 2)
+    return b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+@server.tool(effect="read")
+async def store(name: str, tags: list[str], kind: Literal["box", "hat"] = "box", count: int | None = None,
+                context: Context = None) -> list[dict[str, str]]:
+    """Store a thing."""
+    context.progress(1, 2, "half of it")
+    await asyncio.sleep(0.5)
+    return [{"name": name, "tag": tag, "kind": kind, "count": str(count)} for tag in tags]
+
+
+@server.tool(effect="destructive")
+def burn(box: str) -> str:
+    return f"burnt {box}"
+
+
+@server.tool(effect="read")
+async def rest() -> str:
+    await asyncio.sleep(60)
+    return "rested"
+
+
+@server.tool(effect="read")
+def draw() -> CallToolResult:
+    data = base64.b64encode(png()).decode()
+    svg = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.hit=1'/>").decode()
+    images = [ImageContent(data=data, mimeType="image/png"), ImageContent(data=svg, mimeType="image/svg+xml")]
+    return CallToolResult(images)
+
+
+@server.tool(effect="read")
+def echo(text: str, context: Context) -> list[dict[str, str]]:
+    context.progress(1, 2, text)
+    return [{text: text}]
+'''
+"""A server whose tools are tried."""
 
 
 class Console:
@@ -53,7 +125,9 @@ class Console:
     @contextmanager
     def running(self) -> Iterator[Console]:
         self.run(self.write_log)
-        words = ["--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
+        cellar = self.folder / "cellar.py"
+        cellar.write_text(CELLAR)
+        words = [str(cellar), "--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
         words += ["--acts", sqlite_url(self.folder / "acts.db"), "--config", str(self.rules())]
         env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(command("console", *words), stderr=subprocess.PIPE, text=True, env=env) as process:
@@ -354,6 +428,83 @@ def test_a_search_goes_from_page_to_page_and_new_records_appear(browser: Browser
 
     console.run(write)
     expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_the_last_hour_renews_itself(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/now")
+    charts = page.locator("svg.chart")
+    expect(charts).to_have_count(4)
+    before = charts.first.locator("rect").count()
+
+    async def write() -> None:
+        async with open_log(console.log) as log:
+            moment = {"at": timestamp(time.time()), "kind": "call", "who": "ann", "instance": "new_server", "ms": 3}
+            await log.append(
+                {**moment, "subject": "find", "outcome": "refused", "paused": 60, "rule": "abuse: unknown"}
+            )
+
+    console.run(write)
+    expect(page.locator("#now")).to_contain_text("new_server", timeout=20_000)
+    expect(page.locator("#now")).to_contain_text("ann")
+    assert charts.first.locator("rect").count() > before
+    _nothing_ran(page)
+
+
+def test_a_tool_is_tried_with_errors_beside_the_fields(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/try")
+    page.get_by_role("link", name="store").click()
+    page.get_by_role("button", name="Add an item").click()
+    page.get_by_role("button", name="Add an item").click()
+    expect(page.locator('[name="v/tags/1"]')).to_be_visible()
+    page.locator('[name="v/name"]').fill("letters")
+    page.locator('[name="v/tags/0"]').fill("old")
+    page.locator('[name="v/tags/1"]').fill("red")
+    page.locator('[name="u/count"]').select_option("0")
+    page.locator('[name="v/count|0"]').fill("many")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".wrong")).to_contain_text("integer")
+    expect(page.locator('[name="v/count|0"]')).to_be_focused()
+    page.locator('[name="v/count|0"]').fill("3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#progress")).to_contain_text("half of it")
+    expect(page.locator("#outcome tbody tr")).to_have_count(2)
+    expect(page.locator("#outcome")).to_contain_text("letters")
+    expect(page.locator("#progress")).to_be_empty()
+    page.get_by_role("link", name="Address of this call").click()
+    expect(page.locator('[name="v/tags/1"]')).to_have_value("red")
+
+
+def test_a_question_is_answered_and_a_call_is_stopped(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/try/cellar/burn")
+    page.locator('[name="v/box"]').fill("old")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator("#outcome")).to_contain_text("burnt old")
+    page.goto(f"{console.base}/try/cellar/rest")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
+def test_a_picture_is_shown_and_svg_is_not(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.goto(f"{console.base}/try/cellar/draw")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#outcome img")).to_have_count(1)
+    page.wait_for_function("document.querySelector('#outcome img').naturalWidth === 2")
+    assert page.evaluate("window.hit === undefined")
+
+
+def test_hostile_results_are_seen_and_do_not_run(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    for text in PAYLOADS[::3]:
+        page.goto(f"{console.base}/try/cellar/echo?{urlencode({'arguments': json.dumps({'text': text})})}")
+        page.get_by_role("button", name="Run").click()
+        expect(page.locator("#outcome section")).to_be_visible()
+        _nothing_ran(page)
 
 
 @pytest.mark.parametrize("theme", THEMES)

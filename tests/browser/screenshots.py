@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -13,7 +14,13 @@ from browser.journeys import Console, chromium
 from tooltrue.state.log import timestamp
 from tooltrue.state.urls import open_log
 
-PAGES = {"now": "/now", "approvals": "/approvals", "calls": "/calls?log=attic", "call": "/calls/attic/40"}
+PAGES = {
+    "now": "/now",
+    "try": "/try/cellar/store",
+    "approvals": "/approvals",
+    "calls": "/calls?log=attic",
+    "call": "/calls/attic/40",
+}
 
 
 class Furnished(Console):
@@ -33,7 +40,7 @@ class Furnished(Console):
                     else {"outcome": "ok"}
                 )
                 record = {
-                    "at": timestamp(1_790_000_000 + 37 * number),
+                    "at": timestamp(time.time() - 3_500 + 87 * number),
                     "kind": "call",
                     "subject": tool,
                     "effect": effect,
