@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import console
 import gateway
 import tasks
 from harness import chart, sides
@@ -28,6 +29,8 @@ _AGAIN = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 if a row could not be measured or a checked row has fallen, never for a missed goal."""
     options = _options(arguments)
+    if options.console:
+        return console.report(options.records)
     if options.tasks:
         print(_machine(options.rounds), end="\n\n")
         return tasks.report(options.rounds, options.seconds, options.stores)
@@ -67,6 +70,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--gateways", type=_gateways, default=gateway.PEERS, metavar="PEER,…", help=", ".join(gateway.PEERS)
     )
     parser.add_argument("--tasks", action="store_true", help="tasks instead, to their end, next to those of FastMCP")
+    parser.add_argument("--console", action="store_true", help="the pages of the console instead, over a long log")
+    parser.add_argument("--records", type=int, default=1_000_000, help="of that log (%(default)s)")
     parser.add_argument("--stores", type=_stores, default=tasks.STORES, metavar="STORE,…", help=", ".join(tasks.STORES))
     parser.add_argument("--check", action="store_true", help="fail when a ratio to the limit has fallen by a tenth")
     parser.add_argument("--record", action="store_true", help="write the ratios that --check goes by, of --only")

@@ -273,7 +273,7 @@ def test_hostile_text_is_shown_and_never_markup(tmp_path: Path):
     _, html = page(tmp_path, records)
     body = html.partition("<main")[2]
     allowed = r"</?(?:main|h[123]|p|div|form|label|select|option|button|bdi|table|thead|tbody|tr|t[hd]|a|figure|"
-    allowed += r"figcaption|span|strong|svg|rect|ul|li|dl|dt|dd|html|body)[\s>]"
+    allowed += r"figcaption|span|strong|svg|path|ul|li|dl|dt|dd|html|body)[\s>]"
     assert [tag for tag in re.findall(r"<[^>]*", body) if not re.match(allowed, f"{tag}>")] == []
     assert not re.search(r"[\u202a-\u202e\u2066\u2067\u200b]", body)
     assert len(re.findall(r"<tr>\s*<td", body)) == 2 * len(PAYLOADS)

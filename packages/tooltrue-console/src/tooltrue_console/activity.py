@@ -16,9 +16,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tooltrue.errors import TooltrueError
-from tooltrue.jsonrpc.messages import is_number
+from tooltrue.jsonrpc.messages import decoder_of, is_number
 from tooltrue.policy.audit.log_queries import record_of
-from tooltrue.state.log import Log
+from tooltrue.protocol.types import Value
+from tooltrue.state.log import Entry, Log
 from tooltrue.state.urls import open_log
 from tooltrue_console.logs import Logs
 
@@ -110,6 +111,31 @@ class LogHour:
     problem: TooltrueError | None = None
 
 
+class _Counted(Value, frozen=True, gc=False):
+    """The members of a record that are counted."""
+
+    at: str = ""
+    kind: str = ""
+    outcome: str = ""
+    ms: float = 0.0
+    count: int = 0
+    paused: float = 0.0
+    instance: str = ""
+    who: str = ""
+    rule: str = ""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> _Counted:
+        """Those of a record whose members may be of other types."""
+        texts = [str(record.get(name, "")) for name in ("at", "kind", "outcome", "instance", "who", "rule")]
+        at, kind, outcome, instance, who, rule = texts
+        numbers = [_amount(record.get(name)) for name in ("ms", "count", "paused")]
+        return cls(at, kind, outcome, numbers[0], int(numbers[1]), numbers[2], instance, who, rule)
+
+
+_decoded = decoder_of(_Counted)
+
+
 @dataclass
 class _Server:
     last: str = ""
@@ -126,45 +152,54 @@ class _Counts:
     servers: dict[str, _Server] = field(default_factory=dict[str, _Server])
     paused: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict[tuple[str, str], tuple[float, str]])
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        kind, at = record.get("kind"), str(record.get("at", ""))
-        if kind == "damaged" or not at:
+    def add(self, entry: Entry) -> None:
+        try:
+            record = _decoded(entry.text)
+        except ValueError:
+            record = _Counted.of(record_of(entry))
+        at = record.at
+        if not at:
             return
-        name = str(record.get("instance", ""))
-        if name not in self.servers and len(self.servers) >= _MOST_SERVERS:
-            return
-        server = self.servers.setdefault(name, _Server())
-        self.last, server.last = max(self.last, at), max(server.last, at)
-        if (seconds := _amount(record.get("paused"))) > 0:
-            self._pause(name, record, at, seconds)
-        if (counts := _counts_of(record)) is not None:
-            minute = server.minutes.setdefault(at[:16], MinuteCounts())
-            minute += counts
+        server = self.servers.get(record.instance)
+        if server is None:
+            if len(self.servers) >= _MOST_SERVERS:
+                return
+            server = self.servers[record.instance] = _Server()
+        if at > server.last:
+            server.last = at
+        if at > self.last:
+            self.last = at
+        if record.paused:
+            self._pause(record)
+        self._count(server, record)
 
-    def _pause(self, server: str, record: Mapping[str, Any], at: str, seconds: float) -> None:
-        who, sign = str(record.get("who", "")), str(record.get("rule", "")).removeprefix("abuse: ")
-        until = _seconds(at) + seconds
-        if until > self.paused.get((server, who), (0.0, ""))[0] and len(self.paused) < _MOST_PAUSED:
-            self.paused[server, who] = (until, sign)
+    def _count(self, server: _Server, record: _Counted) -> None:
+        if record.kind == "call" and record.outcome:
+            count, is_refused = 1, record.outcome == "refused"
+        elif record.kind == "refusals" and record.count > 0:
+            count, is_refused = record.count, True
+        else:  # no end of a call
+            return
+        minute = server.minutes.get(record.at[:16])
+        if minute is None:
+            minute = server.minutes[record.at[:16]] = MinuteCounts()
+        minute.calls += count
+        if is_refused:
+            minute.refusals += count
+            return
+        minute.errors += record.outcome in _ERRORS
+        minute.milliseconds += _amount(record.ms)
+
+    def _pause(self, record: _Counted) -> None:
+        key, until = (record.instance, record.who), _seconds(record.at) + _amount(record.paused)
+        if until > self.paused.get(key, (0.0, ""))[0] and len(self.paused) < _MOST_PAUSED:
+            self.paused[key] = (until, record.rule.removeprefix("abuse: "))
 
     def forget(self, before: str, now: float) -> None:
         """Forget the minutes before the hour, and pauses that are over."""
         for server in self.servers.values():
             server.minutes = {minute: counts for minute, counts in server.minutes.items() if minute >= before}
         self.paused = {key: value for key, value in self.paused.items() if value[0] > now}
-
-
-def _counts_of(record: Mapping[str, Any]) -> MinuteCounts | None:
-    """The counts that a record adds; ``None`` for one that is no end of a call."""
-    if record.get("kind") == "refusals":
-        count = record.get("count")
-        return MinuteCounts(count, count) if type(count) is int and count > 0 else None
-    outcome = record.get("outcome")
-    if record.get("kind") != "call" or not outcome:
-        return None
-    if outcome == "refused":
-        return MinuteCounts(1, 1)
-    return MinuteCounts(1, 0, int(outcome in _ERRORS), _amount(record.get("ms")))
 
 
 def _amount(value: object) -> float:
@@ -240,7 +275,7 @@ class Activity:
             if not (page := await log.read(counts.position, _PAGE)):
                 break
             for entry in page:
-                counts.add(record_of(entry))
+                counts.add(entry)
             counts.position = page[-1].position
         counts.forget(oldest, now)
         return counts
@@ -250,12 +285,14 @@ class Activity:
         high = head
         while high > 0 and head - high < self._most:
             low = max(0, high - _PAGE)
-            records = [record_of(entry) for entry in await log.read(low, high - low) if entry.position <= high]
-            for record in records:
-                counts.add(record)
-            newest = max((str(record.get("at", "")) for record in records), default="")
+            page = [entry for entry in await log.read(low, high - low) if entry.position <= high]
+            # All of a page that was written before the hour, or deleted, ends the look.
+            last, counts.last = counts.last, ""
+            for entry in page:
+                counts.add(entry)
+            newest, counts.last = counts.last, max(last, counts.last)
             high = low
-            if newest < oldest:  # all of it was written before the hour, or deleted
+            if newest < oldest:
                 break
         else:
             # A minute of which only a part was read is not complete.

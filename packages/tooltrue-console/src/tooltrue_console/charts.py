@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["HEIGHT", "WIDTH", "Bar", "Chart", "chart"]
 
-WIDTH: Final = 240
+WIDTH: Final = 60
 HEIGHT: Final = 60
 
 
@@ -32,14 +32,20 @@ class Chart:
     most: str
     bars: Sequence[Bar]
 
+    @property
+    def path(self) -> str:
+        """All bars as one path of SVG: a page has hundreds of them."""
+        return "".join(f"M{bar.x} {bar.y}h{bar.width}v{bar.height}h-{bar.width}z" for bar in self.bars)
+
 
 def chart(name: str, values: Sequence[float], figure: float, unit: str = "") -> Chart:
-    """Return the chart of ``values``, none of them negative, side by side; ``figure`` is what it says as a whole."""
-    most, step = max(values, default=0.0), WIDTH / max(len(values), 1)
+    """Return the chart of ``values``, at most :data:`WIDTH` and none of them negative, side by side; ``figure`` is what
+    it says as a whole."""
+    most = max(values, default=0.0)
     bars = [
-        Bar(round(step * place, 2), round(HEIGHT - height, 2), round(step * 0.8, 2), round(height, 2))
+        Bar(place, round(HEIGHT - height, 1), 0.8, height)
         for place, value in enumerate(values)
-        if value > 0 and (height := max(1.0, HEIGHT * value / most))
+        if value > 0 and (height := max(1.0, round(HEIGHT * value / most, 1)))
     ]
     return Chart(name, f"{_text(figure)}{unit}", f"{_text(most)}{unit}", bars)
 

@@ -30,6 +30,8 @@ __all__ = ["Desk", "DeskSettings", "Present"]
 
 _PRESENT_SECONDS = 5.0
 """How often the state of all servers is looked at for the viewers of it."""
+_FRESH_SECONDS = 1.0
+"""For so long, all viewers see the same state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Desk:
         self._activity = Activity(self.logs, clock=clock, patience=patience)
         self.present = SharedView(self._mark, every=_PRESENT_SECONDS)
         """The mark of what is present, live."""
+        self._seen: tuple[float, Present] | None = None
         self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:
@@ -115,7 +118,12 @@ class Desk:
         return self._heads[log]
 
     async def now(self) -> Present:
-        """The state of all servers, as far as it is known without a wait."""
+        """The state of all servers, as far as it is known without a wait; perhaps that of a second ago."""
+        if self._seen is None or not 0 <= self.clock() - self._seen[0] < _FRESH_SECONDS:
+            self._seen = (self.clock(), await self._look())
+        return self._seen[1]
+
+    async def _look(self) -> Present:
         hours = await self._activity.hours()
         pending = await self._pending()
         health = [health_of(server.name, server.settings.meter) for server in self.tried.servers]

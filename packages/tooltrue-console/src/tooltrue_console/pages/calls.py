@@ -29,6 +29,8 @@ FILTERS: Final[Mapping[str, str]] = {
 """The members of a record that a search filters by, and their phrases."""
 OUTCOMES: Final = ("ok", "error", "refused", "asked", "cancelled", "abandoned")
 _PAGE: Final = 50
+_EFFORT: Final = 4_000
+"""Records that one view reads at the most, so that it takes no longer than a page may."""
 
 
 async def show_calls(desk: Desk, visit: PageVisit) -> Answer:
@@ -66,6 +68,7 @@ async def record_table(desk: Desk, visit: PageVisit, path: str, defaults: Mappin
             opened.index,
             before=int(before) if before.isdecimal() and len(before) < 19 else None,
             most=_PAGE,
+            effort=_EFFORT,
         )
     selection = {**query, "log": name}
     return {

@@ -1,0 +1,205 @@
+"""`make bench BENCH="--console"`: the pages of the console over a log of a million records (`docs/performance.md`).
+
+One table has the server time of each page: the median and the 99th of 100 requests. The other has the work of ten
+viewers of *Now* as a share of the work of the calls that they see, by CPU time on one core.
+"""
+
+import asyncio
+import os
+import random
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tooltrue import Client, Server
+from tooltrue.policy.audit.log_queries import record_of
+from tooltrue.server.keys import ApiKeys
+from tooltrue.state.log import Log, timestamp
+from tooltrue.state.log_index import LogIndex
+from tooltrue.state.places import beside, sqlite_url
+from tooltrue.state.urls import open_log
+from tooltrue.tools.bounds import Rate
+from tooltrue.transport.http_server import AllowedHosts
+from tooltrue_console.desk import Desk, DeskSettings
+from tooltrue_console.sessions import READ, Person, Sessions
+from tooltrue_console.sign_in import WaysToSignIn
+from tooltrue_console.web import alone
+
+__all__ = ["report"]
+
+_MOST_MS = 200.0
+_MOST_SHARE = 0.02
+_REQUESTS = 200
+_VIEWERS = 10
+_SECONDS = 5.0  # between two looks at the state, for all viewers of *Now* together
+_RATES = (100, 1_000)
+_ORIGIN = "http://127.0.0.1:8765"
+
+
+def report(records: int) -> int:
+    """Print the tables. Return 1 if a page or the viewers need more than they may."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["XDG_STATE_HOME"] = str(folder / "state")  # no logs but the ones of this run
+        slow = asyncio.run(_pages(folder, records))
+        busy = asyncio.run(_viewers(folder))
+    return int(slow or busy)
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+async def _pages(folder: Path, records: int) -> bool:
+    url = sqlite_url(folder / "long.db")
+    async with open_log(url) as log:
+        seconds = await _timed(lambda: _write(log, records))
+        print(f"{records:,} records written in {seconds:.0f} s")
+        index = LogIndex(log, beside(url, ".index"), record_of)
+        seconds = await _timed(index.unfinished)
+        print(f"index built in {seconds:.0f} s\n")
+    desk = Desk(DeskSettings(sqlite_url(folder / "store.db"), {"long": url}, sqlite_url(folder / "acts.db")))
+    is_slow = False
+    print(f"| page over {records:,} records | median ms | 99th of 100, ms |\n|---|---|---|")
+    async with _browser(desk) as browser:
+        await _settled(browser)
+        for name, path in _paths(records).items():
+            times = sorted([1_000 * await _timed(lambda path=path: _get(browser, path)) for _ in range(_REQUESTS)])
+            median, high = times[len(times) // 2], times[int(len(times) * 0.99)]
+            is_slow = is_slow or high > _MOST_MS
+            print(f"| {name} | {median:.1f} | {high:.1f} |", flush=True)
+    print()
+    return is_slow
+
+
+async def _settled(browser: httpx2.AsyncClient) -> None:
+    """Wait until the hour is counted: the first look reads a part of the log, on a thread of its own."""
+    began = time.perf_counter()
+    while "still being counted" in (await _get(browser, "/now")).text:  # noqa: ASYNC110 - the page is what tells
+        await asyncio.sleep(0.05)
+    print(
+        f"| the hour of *Now* is counted at first, in the background | {1_000 * (time.perf_counter() - began):.0f} | |"
+    )
+
+
+def _paths(records: int) -> Mapping[str, str]:
+    return {
+        "Now": "/now",
+        "Now, renewed": "/now/state",
+        "Calls": "/calls?log=long",
+        "Calls, far back": f"/calls?log=long&before={records // 2}",
+        "Calls of one caller": "/calls?log=long&who=key:rare",
+        "Calls of a tool, refused": "/calls?log=long&subject=tool_7&outcome=refused",
+        "Calls of an hour long ago": f"/calls?log=long&since={timestamp(time.time() - 90_000)[:13]}",
+        "Log": "/log?log=long",
+        "one record": f"/calls/long/{records // 3}",
+    }
+
+
+async def _write(log: Log, count: int) -> None:
+    """Write calls of two days, half of them in the last hour."""
+    chance, now = random.Random(1), time.time()
+    for number in range(count):
+        ago = 172_800 * (1 - 2 * number / count) + 3_600 if 2 * number < count else 7_200 * (1 - number / count)
+        log.note(_record(chance, now - ago, number))
+        if log.behind:
+            await log.head()
+    await log.head()
+
+
+def _record(chance: random.Random, at: float, number: int) -> dict[str, Any]:
+    who = "key:rare" if number % 50_000 == 7 else f"key:agent{chance.randrange(20)}"
+    return {
+        "arguments": {"text": f"a text of some length, number {number}", "most": number % 50},
+        "at": timestamp(at),
+        "bytes_in": 90,
+        "bytes_out": 400,
+        "decision": "allow",
+        "effect": "read",
+        "instance": "bench",
+        "kind": "call",
+        "ms": chance.randrange(1, 90) / 2,
+        "outcome": chance.choice(("ok",) * 18 + ("error", "refused")),
+        "subject": f"tool_{chance.randrange(40)}",
+        "who": who,
+    }
+
+
+# -- viewers -----------------------------------------------------------------------------------------------------------
+
+
+async def _viewers(folder: Path) -> bool:
+    """Compare the CPU time of calls with that of ten viewers: the looks at new records, and a page for each viewer."""
+    url = sqlite_url(folder / "live.db")
+    server = Server("live", audit=url, rate=Rate(1e6, 1e6))
+
+    @server.tool(effect="read")
+    async def echo(text: str) -> str:
+        return text
+
+    desk = Desk(
+        DeskSettings(sqlite_url(folder / "store.db"), {"live": url}, sqlite_url(folder / "acts.db")), patience=60
+    )
+    async with server.serving(), Client(server) as client, _browser(desk) as browser:
+        await _calls(client, 300)
+        call = await _cpu(lambda: _calls(client, 2_000)) / 2_000
+        await _get(browser, "/now/state")
+        print("| calls a second | CPU of a call, µs | of ten viewers, per call, µs | share |\n|---|---|---|---|")
+        is_busy = False
+        for rate in _RATES:
+            count = int(rate * _SECONDS)
+            await _calls(client, count)
+            await server.audit_log.head()
+            await asyncio.sleep(1.1)  # until the counts are no longer fresh
+            viewers = await _cpu(lambda: _views(browser)) / count
+            is_busy = is_busy or viewers / call > _MOST_SHARE
+            print(f"| {rate:,} | {call * 1e6:.0f} | {viewers * 1e6:.1f} | {viewers / call:.1%} |", flush=True)
+    return is_busy
+
+
+async def _calls(client: Client, count: int) -> None:
+    for number in range(count):
+        await client.call_tool("echo", {"text": f"number {number}"})
+
+
+async def _views(browser: httpx2.AsyncClient) -> None:
+    for _ in range(_VIEWERS):
+        await _get(browser, "/now/state")
+
+
+async def _cpu(act: Callable[[], Awaitable[object]]) -> float:
+    """The CPU time of all threads."""
+    began = time.process_time()
+    await act()
+    return time.process_time() - began
+
+
+async def _timed(act: Callable[[], Awaitable[object]]) -> float:
+    began = time.perf_counter()
+    await act()
+    return time.perf_counter() - began
+
+
+# -- a browser ---------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _browser(desk: Desk) -> AsyncGenerator[httpx2.AsyncClient]:
+    app = alone(desk, WaysToSignIn(True, list[ApiKeys]), AllowedHosts())
+    async with desk.facts() as facts:
+        cookie = await Sessions(facts).begin(Person("operator", (READ,), "link"))
+    cookies = {"tooltrue-session-8765": cookie}
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url=_ORIGIN, cookies=cookies) as browser:
+        yield browser
+
+
+async def _get(browser: httpx2.AsyncClient, path: str) -> httpx2.Response:
+    answer = await browser.get(f"/console{path}")
+    if answer.status_code != 200:
+        raise RuntimeError(f"{path}: {answer.status_code} {answer.text[-300:]}")
+    return answer
