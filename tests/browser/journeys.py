@@ -113,6 +113,19 @@ def echo(text: str, context: Context) -> list[dict[str, str]]:
 """A server whose tools are tried."""
 
 
+RULES = """
+[[rules]]
+name = "ask-before-burning"
+tools = "burn*"
+then = "ask"
+
+[[rules]]
+name = "the rest"
+tools = "*"
+then = "allow"
+"""
+
+
 class Console:
     """A console of its own: a process over stores in a folder."""
 
@@ -128,9 +141,10 @@ class Console:
         cellar = self.folder / "cellar.py"
         cellar.write_text(CELLAR)
         words = [str(cellar), "--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
-        words += ["--acts", sqlite_url(self.folder / "acts.db"), "--config", str(self.rules())]
+        words += ["--acts", sqlite_url(self.folder / "acts.db"), "--config", self.rules().name]
         env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
-        with subprocess.Popen(command("console", *words), stderr=subprocess.PIPE, text=True, env=env) as process:
+        settings: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "env": env, "cwd": self.folder}
+        with subprocess.Popen(command("console", *words), **settings) as process:
             try:
                 assert process.stderr is not None
                 match = re.search(r"http://\S+/console", process.stderr.readline())
@@ -157,7 +171,7 @@ class Console:
 
     def rules(self) -> Path:
         file = self.folder / "tooltrue.toml"
-        file.write_text('[[rules]]\nname = "ask-before-burning"\ntools = "burn*"\nthen = "ask"\n', "utf-8")
+        file.write_text(RULES, "utf-8")
         return file
 
     def pin(self, label: str, *contracts: Contract) -> Pin:

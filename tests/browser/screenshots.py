@@ -7,20 +7,49 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
 from browser.journeys import Console, chromium
+from tooltrue.contract.contract import Contract
 from tooltrue.state.log import timestamp
 from tooltrue.state.urls import open_log
 
 PAGES = {
     "now": "/now",
-    "try": "/try/cellar/store",
     "approvals": "/approvals",
     "calls": "/calls?log=attic",
     "call": "/calls/attic/40",
+    "contracts": "/contracts",
+    "contract": "/contracts/{pin}",
+    "try": "/try/cellar/store",
+    "rules": "/rules?tool=burn_box&effect=destructive&who=key:agent",
+    "log": "/log?log=attic",
+    "doctor": "/doctor?log=attic",
 }
+CUT = {"calls", "log", "rules"}
+"""Pages of which the first screen says enough."""
+
+
+def _tool(name: str, description: str, **properties: str) -> dict[str, Any]:
+    members = {key: {"type": "string", "description": text} for key, text in properties.items()}
+    schema = {"type": "object", "properties": members, "required": sorted(members)}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+FOUND = _tool("find_boxes", "Find the boxes in the attic whose label has a word.", word="A word of the label.")
+ACCEPTED = Contract({"find_boxes": FOUND})
+PUBLISHED = Contract(
+    {
+        "find_boxes": _tool(
+            "find_boxes",
+            "Find the boxes in the attic and the cellar whose label has a word.",
+            word="A word of the label.",
+            house="The house to search.",
+        )
+    }
+)
 
 
 class Furnished(Console):
@@ -62,14 +91,15 @@ def main(folder: Path) -> None:
         console.ticket(
             "burn_box", principal="key:agent", reason="Rule ask-before-burning", preview=preview, arguments=arguments
         )
+        pin = console.pin("attic", ACCEPTED, PUBLISHED)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             page = browser.new_context(viewport={"width": 1100, "height": 700}, locale="en").new_page()
             page.goto(console.link())
             page.wait_for_url("**/console/now")
             for name, path in PAGES.items():
-                page.goto(f"{console.base}{path}")
-                page.screenshot(path=folder / f"{name}.png", full_page=name != "calls")
+                page.goto(f"{console.base}{path.format(pin=pin.file.stem)}")
+                page.screenshot(path=folder / f"{name}.png", full_page=name not in CUT)
             browser.close()
 
 
