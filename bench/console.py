@@ -135,7 +135,7 @@ def _record(chance: random.Random, at: float, number: int) -> dict[str, Any]:
 async def _viewers(folder: Path) -> bool:
     """Compare the CPU time of calls with that of ten viewers: the looks at new records, and a page for each viewer."""
     url = sqlite_url(folder / "live.db")
-    server = Server("live", audit=url, rate=Rate(1e6, 1e6))
+    server = Server("live", audit=url, rate=Rate(1e6, 1_000_000))
 
     @server.tool(effect="read")
     async def echo(text: str) -> str:

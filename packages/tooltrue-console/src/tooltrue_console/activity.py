@@ -137,7 +137,7 @@ _decoded = decoder_of(_Counted)
 
 
 @dataclass
-class _Server:
+class _ServerCounts:
     last: str = ""
     minutes: dict[str, MinuteCounts] = field(default_factory=dict[str, MinuteCounts])
 
@@ -149,7 +149,7 @@ class _Counts:
     position: int | None = None
     last: str = ""
     since: str = ""
-    servers: dict[str, _Server] = field(default_factory=dict[str, _Server])
+    servers: dict[str, _ServerCounts] = field(default_factory=dict[str, _ServerCounts])
     paused: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict[tuple[str, str], tuple[float, str]])
 
     def add(self, entry: Entry) -> None:
@@ -164,7 +164,7 @@ class _Counts:
         if server is None:
             if len(self.servers) >= _MOST_SERVERS:
                 return
-            server = self.servers[record.instance] = _Server()
+            server = self.servers[record.instance] = _ServerCounts()
         if at > server.last:
             server.last = at
         if at > self.last:
@@ -173,7 +173,7 @@ class _Counts:
             self._pause(record)
         self._count(server, record)
 
-    def _count(self, server: _Server, record: _Counted) -> None:
+    def _count(self, server: _ServerCounts, record: _Counted) -> None:
         if record.kind == "call" and record.outcome:
             count, is_refused = 1, record.outcome == "refused"
         elif record.kind == "refusals" and record.count > 0:
@@ -258,13 +258,13 @@ class Activity:
             problem: TooltrueError | None = None
             try:
                 async with open_log(self._logs.url(name)) as log:
-                    counts = self._counts[name] = await self._read(log, counts)
+                    counts = self._counts[name] = await self._advance(log, counts)
             except TooltrueError as error:
                 _log.warning("the last hour of a log is not counted: %s", error)
                 problem = error
             self._hours = {**self._hours, name: self._snapshot(name, counts, problem)}
 
-    async def _read(self, log: Log, counts: _Counts) -> _Counts:
+    async def _advance(self, log: Log, counts: _Counts) -> _Counts:
         head, now = (await log.head()).position, self._clock()
         oldest = _minutes(now)[0]
         # The first look, another log at the same place, or more records than a look reads.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["HEIGHT", "WIDTH", "Bar", "Chart", "chart"]
+__all__ = ["HEIGHT", "WIDTH", "Bar", "HourChart", "chart"]
 
 WIDTH: Final = 60
 HEIGHT: Final = 60
@@ -23,7 +23,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class HourChart:
     """``name`` is a phrase. ``figure`` is the one number above the bars, and ``most`` the height of the highest bar, as
     text."""
 
@@ -38,7 +38,7 @@ class Chart:
         return "".join(f"M{bar.x} {bar.y}h{bar.width}v{bar.height}h-{bar.width}z" for bar in self.bars)
 
 
-def chart(name: str, values: Sequence[float], figure: float, unit: str = "") -> Chart:
+def chart(name: str, values: Sequence[float], figure: float, unit: str = "") -> HourChart:
     """Return the chart of ``values``, at most :data:`WIDTH` and none of them negative, side by side; ``figure`` is what
     it says as a whole."""
     most = max(values, default=0.0)
@@ -47,7 +47,7 @@ def chart(name: str, values: Sequence[float], figure: float, unit: str = "") -> 
         for place, value in enumerate(values)
         if value > 0 and (height := max(1.0, round(HEIGHT * value / most, 1)))
     ]
-    return Chart(name, f"{_text(figure)}{unit}", f"{_text(most)}{unit}", bars)
+    return HourChart(name, f"{_text(figure)}{unit}", f"{_text(most)}{unit}", bars)
 
 
 def _text(value: float) -> str:

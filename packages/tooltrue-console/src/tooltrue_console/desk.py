@@ -84,7 +84,7 @@ class Desk:
         self._activity = Activity(self.logs, clock=clock, patience=patience)
         self.present = SharedView(self._mark, every=_PRESENT_SECONDS)
         """The mark of what is present, live."""
-        self._seen: tuple[float, Present] | None = None
+        self._latest: tuple[float, Present] | None = None
         self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:
@@ -119,15 +119,15 @@ class Desk:
 
     async def now(self) -> Present:
         """The state of all servers, as far as it is known without a wait; perhaps that of a second ago."""
-        if self._seen is None or not 0 <= self.clock() - self._seen[0] < _FRESH_SECONDS:
-            self._seen = (self.clock(), await self._look())
-        return self._seen[1]
+        if self._latest is None or not 0 <= self.clock() - self._latest[0] < _FRESH_SECONDS:
+            self._latest = (self.clock(), await self._look())
+        return self._latest[1]
 
     async def _look(self) -> Present:
         hours = await self._activity.hours()
         pending = await self._pending()
         health = [health_of(server.name, server.settings.meter) for server in self.tried.servers]
-        seen = [
+        parts = [
             *(
                 [hour.log, hour.last, hour.is_counted, hour.counted_since, str(hour.problem or ""), len(hour.paused)]
                 for hour in hours
@@ -136,7 +136,7 @@ class Desk:
             pending,
             str(health),
         ]
-        return Present(hours, pending, health, digest(seen)[:16])
+        return Present(hours, pending, health, digest(parts)[:16])
 
     async def _mark(self) -> str:
         return (await self.now()).mark

@@ -72,7 +72,7 @@ class FormField:
 
 def read_form(schema: Node, entries: Entries, language: str = "en") -> FormField:
     """Return the form of a schema, filled with ``entries``. Its ``value`` is what they stand for."""
-    return _Reader(schema, entries, language).field(schema, "", (), "", is_required=True)
+    return _FormReader(schema, entries, language).field(schema, "", (), "", is_required=True)
 
 
 def validated(form: FormField, schema: Schema, language: str) -> bool:
@@ -97,7 +97,7 @@ def _nearest(fields: Sequence[FormField], problem: SchemaProblem) -> FormField:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
+class _FormReader:
     """One walk over a schema. ``root`` has the targets of references."""
 
     def __init__(self, root: Node, entries: Entries, language: str) -> None:
@@ -364,8 +364,8 @@ def _variant_entries(root: Node, node: Node, name: str, value: Any, depth: int) 
     for place, variant in enumerate(variants_of(node)):
         inner = f"{name}|{place}"
         entries = list(_entries(root, variant, inner, value, depth))
-        read = _Reader(root, dict(entries), "en").field(variant, inner, (), "", is_required=True)
-        if read.kind != "json" and not any(entry.startswith("j") for entry, _ in entries) and _same(read.value, value):
+        form = _FormReader(root, dict(entries), "en").field(variant, inner, (), "", is_required=True)
+        if form.kind != "json" and not any(entry.startswith("j") for entry, _ in entries) and _same(form.value, value):
             return [(f"u{name}", str(place)), *entries]
     return None
 

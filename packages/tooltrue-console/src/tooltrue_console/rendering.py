@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from tooltrue.policy.consent.argument_display import display_arguments, display_text
 from tooltrue.protocol.terminal import printable
@@ -27,9 +26,10 @@ def _visible(value: Any) -> Any:
     return printable(value) if type(value) is str else value
 
 
-def _as_entered(text: str) -> Markup:
+class _EnteredText(str):
     """A text that a form sends back as it is: its hidden characters stay. Only a person's own entries are shown so."""
-    return escape(text)
+
+    __slots__ = ()
 
 
 def _moment(seconds: float) -> str:
@@ -45,7 +45,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["as_entered"] = _as_entered
+    made.filters["as_entered"] = _EnteredText
     made.filters["moment"] = _moment
     made.filters["in_full"] = display_arguments
     made.filters["shown"] = display_text

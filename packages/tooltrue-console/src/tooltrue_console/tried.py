@@ -31,7 +31,7 @@ from tooltrue_console.wording import (
     CONSOLE_TOOL_UNKNOWN,
 )
 
-__all__ = ["Asked", "Progress", "Round", "TriedServers"]
+__all__ = ["Asked", "ToolProgress", "TriedServers", "TryRound"]
 
 _ANSWERABLE: Final[Mapping[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _WAITING: Final = 100
@@ -39,7 +39,7 @@ _WAITING: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class TryRound:
     """One round of a call. ``responses`` and ``state`` are the answers to the questions of the round before."""
 
     tool: str
@@ -49,7 +49,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ToolProgress:
     progress: float
     total: float | None
     message: str | None
@@ -121,14 +121,16 @@ class TriedServers:
                 return one
         raise ConfigurationError.of(CONSOLE_TOOL_UNKNOWN, server=name[:80], tool=tool[:80])
 
-    async def run(self, name: str, person: Person, round: Round) -> AsyncGenerator[Progress | Asked | Result[Any]]:
+    async def run(
+        self, name: str, person: Person, round: TryRound
+    ) -> AsyncGenerator[ToolProgress | Asked | Result[Any]]:
         """Yield what a call reports on its way, and in the end its result or its questions. A call that nobody follows
         any more is cancelled. Raises what :meth:`Client.call_tool` does."""
-        reports: asyncio.Queue[Progress | None] = asyncio.Queue()
+        reports: asyncio.Queue[ToolProgress | None] = asyncio.Queue()
 
         def report(progress: float, total: float | None, message: str | None) -> None:
             if reports.qsize() < _WAITING:  # a tool may report faster than a page shows
-                reports.put_nowait(Progress(progress, total, message))
+                reports.put_nowait(ToolProgress(progress, total, message))
 
         task = asyncio.create_task(self._call(name, person, round, report))
         task.add_done_callback(lambda _: reports.put_nowait(None))
@@ -140,14 +142,14 @@ class TriedServers:
             task.cancel()
             await asyncio.wait([task])
 
-    async def _call(self, name: str, person: Person, round: Round, report: ReportProgress) -> Asked | Result[Any]:
+    async def _call(self, name: str, person: Person, round: TryRound, report: ReportProgress) -> Asked | Result[Any]:
         request = RelayedRequest(_ANSWERABLE, round.responses, round.state)
         async with self.client(name, person) as client:
             await client.list_tools()  # so that the result is checked by the schema of the tool
             try:
                 return await client.relaying(request).call_tool(round.tool, round.arguments, progress=report)
-            except InputRequested as asked:
-                return Asked(asked.requests or {}, asked.state)
+            except InputRequested as questions:
+                return Asked(questions.requests or {}, questions.state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from tooltrue.errors import TooltrueError
 from tooltrue.host.servers import State
 from tooltrue_console.activity import MINUTES, LogHour, MinuteCounts, ServerHour
-from tooltrue_console.charts import HEIGHT, WIDTH, Chart, chart
+from tooltrue_console.charts import HEIGHT, WIDTH, HourChart, chart
 from tooltrue_console.desk import Desk
 from tooltrue_console.phrases import phrase
 from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
@@ -57,7 +57,7 @@ async def _values(desk: Desk, visit: PageVisit) -> Mapping[str, Any]:
     }
 
 
-def _charts(servers: Sequence[ServerHour]) -> Sequence[Chart]:
+def _charts(servers: Sequence[ServerHour]) -> Sequence[HourChart]:
     minutes = [MinuteCounts() for _ in range(MINUTES)]
     for server in servers:
         for whole, one in zip(minutes, server.minutes, strict=True):

@@ -20,7 +20,7 @@ from tooltrue_console.desk import Desk
 from tooltrue_console.forms import FormField, changed_entries, entries_of, initial_value, read_form, validated
 from tooltrue_console.results import shown_result
 from tooltrue_console.sessions import ADMIN
-from tooltrue_console.tried import Asked, Progress, Round
+from tooltrue_console.tried import Asked, ToolProgress, TryRound
 from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
 from tooltrue_console.wording import (
     CONSOLE_FORM_INVALID,
@@ -128,16 +128,16 @@ def _run(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
     form = read_form(tool.inputSchema, _entries(visit.form, ""), visit.language)
     if not validated(form, compile_schema(tool.inputSchema), visit.language) or not is_object(form.value):
         return Html("_try_form.html", _values(visit, tool, form))
-    return EventStream(_rounds(desk, visit, tool, Round(tool.name, form.value), "run"))
+    return EventStream(_rounds(desk, visit, tool, TryRound(tool.name, form.value), "run"))
 
 
 def _answer(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
-    """Go on with a call that has asked: with the answers, if each is as its question says."""
+    """Go on with a call that asks: with the answers, if each is as its question says."""
     arguments, requests = _read_json(visit.form.get("arguments", "")), _read_json(visit.form.get("questions", ""))
     if not is_object(arguments) or not is_object(requests):
         raise ConfigurationError.of(CONSOLE_FORM_INVALID)
-    asked = Asked({key: one for key, one in requests.items() if is_object(one)}, visit.form.get("state") or None)
-    questions = [_question(visit, key, one, place) for place, (key, one) in enumerate(asked.requests.items())]
+    open_round = Asked({key: one for key, one in requests.items() if is_object(one)}, visit.form.get("state") or None)
+    questions = _questions(visit, open_round)
     responses: dict[str, Any] = {}
     is_complete = True
     for question in questions:
@@ -150,12 +150,14 @@ def _answer(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
             response["content"] = form.value
         responses[question["key"]] = response
     if not is_complete:
-        return Html("_try_asked.html", _asked_values(visit, tool, arguments, asked, questions))
-    round = Round(tool.name, arguments, responses, asked.state)
+        return Html("_try_asked.html", _asked_values(visit, tool, arguments, open_round, questions))
+    round = TryRound(tool.name, arguments, responses, open_round.state)
     return EventStream(_rounds(desk, visit, tool, round, "answer"))
 
 
-async def _rounds(desk: Desk, visit: PageVisit, tool: ToolDefinition, round: Round, act: str) -> AsyncGenerator[Event]:
+async def _rounds(
+    desk: Desk, visit: PageVisit, tool: ToolDefinition, round: TryRound, act: str
+) -> AsyncGenerator[Event]:
     """Run one round of a call, and record it."""
     server = visit.parts["server"]
     origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
@@ -173,14 +175,14 @@ async def _rounds(desk: Desk, visit: PageVisit, tool: ToolDefinition, round: Rou
         yield "outcome", Html("_try_failed.html", {"sentence": error.say(visit.language)})
 
 
-def _event(visit: PageVisit, tool: ToolDefinition, round: Round, one: Progress | Asked | Result[Any]) -> Event:
+def _event(visit: PageVisit, tool: ToolDefinition, round: TryRound, one: ToolProgress | Asked | Result[Any]) -> Event:
     match one:
-        case Progress():
+        case ToolProgress():
             share = one.progress / one.total if one.total and 0 <= one.progress <= one.total else None
             values = {"share": share, "progress": f"{one.progress:g}", "message": (one.message or "")[:500]}
             return "progress", Html("_try_progress.html", values)
         case Asked():
-            questions = [_question(visit, key, asked, place) for place, (key, asked) in enumerate(one.requests.items())]
+            questions = _questions(visit, one)
             return "outcome", Html("_try_asked.html", _asked_values(visit, tool, round.arguments, one, questions))
         case _:
             address = (
@@ -198,6 +200,10 @@ def _event(visit: PageVisit, tool: ToolDefinition, round: Round, one: Progress |
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
+
+
+def _questions(visit: PageVisit, open_round: Asked) -> Sequence[Mapping[str, Any]]:
+    return [_question(visit, key, one, place) for place, (key, one) in enumerate(open_round.requests.items())]
 
 
 def _question(visit: PageVisit, key: str, request: InputRequest, place: int) -> Mapping[str, Any]:
@@ -226,15 +232,15 @@ def _asked_values(
     visit: PageVisit,
     tool: ToolDefinition,
     arguments: Mapping[str, Any],
-    asked: Asked,
+    open_round: Asked,
     questions: Sequence[Mapping[str, Any]],
 ) -> Mapping[str, Any]:
     return {
         "tool": _card(visit.parts["server"], tool),
         "pin": pin(tool),
         "arguments_json": json.dumps(dict(arguments)),
-        "questions_json": json.dumps(dict(asked.requests)),
-        "round_state": asked.state or "",
+        "questions_json": json.dumps(dict(open_round.requests)),
+        "round_state": open_round.state or "",
         "questions": questions,
     }
 
