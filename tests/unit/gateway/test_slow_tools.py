@@ -198,16 +198,21 @@ def test_without_the_extra_the_start_is_refused(tmp_path: Path, monkeypatch: pyt
         gateway_to(Slow(), tmp_path)
 
 
-def test_a_server_with_tokens_of_its_callers_has_no_tasks(tmp_path: Path) -> None:
-    exchange = """
+def test_a_server_with_tokens_of_its_callers_has_no_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "of the gateway")
+    file = tmp_path / "tooltrue.toml"
+    file.write_text("""[servers.up]
+tasks = "always"
+
 [servers.up.auth.exchange]
 client_id = "gateway"
 secret_env = "SECRET"
 token_endpoint = "https://issuer.example/token"
 audience = "https://up.example/mcp"
-"""
+""")
+    servers = {"up": ServerConfig("up", "up", url="https://up.example/mcp")}
     with pytest.raises(ConfigurationError, match=r"tooltrue\.toml:2.*token of its caller"):
-        gateway_to(Slow(), tmp_path, more=exchange)
+        Gateway(servers, operator=read_operator_config(str(file)))
 
 
 def test_a_changed_file_cannot_begin_to_run_tasks(tmp_path: Path) -> None:
