@@ -253,7 +253,7 @@ def test_pending_approvals_are_counted_and_linked(tmp_path: Path):
             return ticket.id, (await visitor.get("/now")).text
 
     id, html = House(tmp_path).visited(scenario)
-    assert f'href="/console/approvals/{id}"' in html
+    assert f'href="/console/approvals/{id}">burn</a>, <bdi>ann</bdi>' in html
 
 
 def test_the_page_is_the_first_one_and_one_log_has_an_address(tmp_path: Path):

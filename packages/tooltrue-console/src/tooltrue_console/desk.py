@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tooltrue.app import Server
 from tooltrue.contract.digests import digest
-from tooltrue.policy.consent.approvals import Approvals, approvals_url
+from tooltrue.policy.consent.approvals import Approvals, Ticket, approvals_url
 from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
 from tooltrue.state.urls import open_facts, open_log
@@ -51,11 +51,11 @@ class DeskSettings:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The state of all servers at one time. ``pending`` are the ids of tickets, the oldest first; ``health`` is that of
+    """The state of all servers at one time. ``pending`` are the open tickets, the oldest first; ``health`` is that of
     the servers in this process. ``mark`` is another one as soon as anything that is shown is."""
 
     hours: Sequence[LogHour]
-    pending: Sequence[str]
+    pending: Sequence[Ticket]
     health: Sequence[ServerHealth]
     mark: str
 
@@ -102,8 +102,11 @@ class Desk:
             yield Approvals(facts, clock=self.clock)
 
     async def _pending(self) -> list[str]:
+        return [ticket.id for ticket in await self._open_tickets()]
+
+    async def _open_tickets(self) -> list[Ticket]:
         async with self.approvals() as approvals:
-            return [ticket.id for ticket in await approvals.all() if ticket.state == "open"]
+            return [ticket for ticket in await approvals.all() if ticket.state == "open"]
 
     def head_of(self, log: str) -> SharedView[int]:
         """The position of the last record of a log, live."""
@@ -125,7 +128,7 @@ class Desk:
 
     async def _look(self) -> Present:
         hours = await self._activity.hours()
-        pending = await self._pending()
+        pending = await self._open_tickets()
         health = [health_of(server.name, server.settings.meter) for server in self.tried.servers]
         parts = [
             *(
@@ -133,7 +136,7 @@ class Desk:
                 for hour in hours
             ),
             int(self.clock()) // 60,
-            pending,
+            [ticket.id for ticket in pending],
             str(health),
         ]
         return Present(hours, pending, health, digest(parts)[:16])
