@@ -130,9 +130,8 @@ def running(folder: Path) -> Iterator[Running]:
 async def end(task: TaskHandle[str]) -> tuple[str, str]:
     """The last status of a task, and what it says."""
     async with asyncio.timeout(SECONDS):
-        async for status in task.updates():
-            state, raw = status.state, status.raw
-    return state, json.dumps(raw)
+        statuses = [status async for status in task.updates()]
+    return statuses[-1].state, json.dumps(statuses[-1].raw)
 
 
 def test_tasks_outlive_the_gateway_or_say_that_their_call_may_have_taken_effect(tmp_path: Path) -> None:

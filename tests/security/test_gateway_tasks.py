@@ -317,7 +317,9 @@ HOSTILE = f"\x1b[2J\u202e{SECRET} " + 100_000 * "x"
 @pytest.mark.attack("B33")
 @pytest.mark.parametrize("status", ["working", "cancelled", "failed"])
 def test_a_hostile_message_of_a_task_is_cleaned_cut_and_masked(status: str):
-    more = {"error": {"code": -32000, "message": HOSTILE, "data": {"key": SECRET}}} if status == "failed" else {}
+    more: dict[str, Any] = (
+        {"error": {"code": -32000, "message": HOSTILE, "data": {"key": SECRET}}} if status == "failed" else {}
+    )
 
     async def use(ada: Client, bob: Client) -> Any:
         return (await (await ada.start_task("up_slow")).status()).raw

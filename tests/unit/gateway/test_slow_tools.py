@@ -142,9 +142,7 @@ def test_a_cancelled_task_ends_the_call_of_the_server(tmp_path: Path) -> None:
         while not slow.calls:
             await task.status()
         await task.cancel()
-        async for status in task.updates():
-            last = status.state
-        return last
+        return [status.state async for status in task.updates()][-1]
 
     assert through(tmp_path, use) == "cancelled"
 
@@ -161,9 +159,8 @@ def test_a_call_that_ran_when_the_gateway_ended_is_not_sent_again(tmp_path: Path
         gateway = gateway_to(slow, tmp_path, revision=revision)
         slow.release.set()
         async with gateway.serving(), Client(gateway) as client, asyncio.timeout(LIMIT):
-            async for status in client.task(str(task.id)).updates():
-                last = status
-        return slow.calls, last
+            statuses = [status async for status in client.task(str(task.id)).updates()]
+        return slow.calls, statuses[-1]
 
     calls, last = asyncio.run(run())
     assert calls == 1

@@ -26,7 +26,8 @@ from support.wire.upstream_tasks import (
     through,
 )
 from tooltrue import Client
-from tooltrue.errors import InvalidParams, MissingCapability, RpcError
+from tooltrue.errors import InternalError, InvalidParams, MissingCapability, RpcError
+from tooltrue.host.servers import Patience
 from tooltrue.testing.state import LIMIT
 
 
@@ -213,6 +214,40 @@ def test_any_process_of_the_gateway_answers_for_the_task():
             return (await client.task(str(id)).result()).text
 
     assert asyncio.run(run()) == "done"
+
+
+def test_questions_of_a_task_whose_tool_has_changed_are_not_answered():
+    server = Upstream(ASKING)
+
+    async def run() -> str:
+        async with Client(gateway_to(server, host_settings={"pins": False}), elicit=decline) as client:
+            id = str((await client.start_task("up_slow")).id)
+        server.answers["tools/list"] = LISTED | {"tools": [TOOL | {"description": "Something else."}]}
+        async with Client(gateway_to(server, host_settings={"pins": False}), elicit=decline) as client:
+            with pytest.raises(InvalidParams) as error:
+                await client.task(id).answer({"q": {"action": "decline"}})
+            await client.task(id).cancel()
+            return error.value.code or str(error.value)
+
+    assert "TT5690" in asyncio.run(run())
+    assert server.sent("tasks/update") == []
+    assert len(server.sent("tasks/cancel")) == 1
+
+
+def test_a_task_of_a_server_that_is_away_is_not_said_to_be_unknown():
+    server = Upstream(COMPLETED)
+
+    async def run() -> str:
+        async with Client(gateway_to(server)) as client:
+            id = str((await client.start_task("up_slow")).id)
+        server.answers["server/discover"] = None
+        gateway = gateway_to(server, host_settings={"patience": Patience(ready=0.1)})
+        async with Client(gateway) as client:
+            with pytest.raises(InternalError) as error:
+                await client.task(id).status()
+            return str(error.value)
+
+    assert "not connected now" in asyncio.run(run())
 
 
 def test_the_begin_and_the_end_of_a_task_are_recorded_once():
