@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrue_console.pages import approvals, calls, contracts, doctor, log, now, rules, trial
+from tooltrue_console.pages import approvals, calls, contracts, doctor, log, now, rules, tasks, trial
 from tooltrue_console.visits import Endpoint
 
 __all__ = ["SECTIONS", "ConsoleSection", "section_of"]
@@ -28,6 +28,7 @@ SECTIONS: Final[Sequence[ConsoleSection]] = (
     ConsoleSection("now", now.ENDPOINTS),
     ConsoleSection("approvals", approvals.ENDPOINTS),
     ConsoleSection("calls", calls.ENDPOINTS),
+    ConsoleSection("tasks", tasks.ENDPOINTS),
     ConsoleSection("contracts", contracts.ENDPOINTS),
     ConsoleSection("try", trial.ENDPOINTS),
     ConsoleSection("rules", rules.ENDPOINTS),

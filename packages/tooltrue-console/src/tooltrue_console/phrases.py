@@ -188,6 +188,24 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "verdict_ask": ("a person is asked", "询问人工"),
     "verdict_deny": ("refused", "拒绝"),
     "verdict_undecidable": ("undecidable", "无法判定"),
+    # tasks
+    "tasks": ("Tasks", "任务"),
+    "task": ("Task", "任务"),
+    "task_state": ("State", "状态"),
+    "task_begun": ("Begun (UTC)", "开始时间（UTC）"),
+    "task_changed": ("Changed (UTC)", "变更时间（UTC）"),
+    "task_expires": ("Removed (UTC)", "移除时间（UTC）"),
+    "task_rounds": ("Rounds", "轮次"),
+    "task_message": ("Message", "消息"),
+    "task_questions": ("Questions without an answer", "尚未回答的问题"),
+    "task_result": ("Result", "结果"),
+    "task_cancel": ("Cancel the task", "取消任务"),
+    "task_most": (
+        "The newest {most} at most, until the server removes them.",
+        "最多显示最新的 {most} 个，直到服务器将其移除。",
+    ),
+    "no_tasks": ("The server has no tasks.", "该服务器没有任务。"),
+    "no_task_servers": ("No server of this user has run a task yet.", "此用户的服务器尚未运行过任务。"),
     # contracts
     "contracts": ("Contracts", "契约"),
     "no_contracts": (

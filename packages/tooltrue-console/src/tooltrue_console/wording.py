@@ -230,3 +230,13 @@ CONSOLE_CONTRACT_TOO_LARGE: Final = message(
     "{server} 的变更定义过大，无法在此完整显示（{size} 个字符；上限为 {limit}）。请用 `tooltrue pins FILE {server}` "
     "审阅。",
 )
+CONSOLE_TASK_UNKNOWN: Final = message(
+    "TT9487",
+    "The server {server} has no task {task}, or it has removed it.",
+    "服务器 {server} 没有任务 {task}，或已将其移除。",
+)
+CONSOLE_TASK_CHANGED: Final = message(
+    "TT9488",
+    "Task {task} is {state} by now, so it was not cancelled. Reload the page.",
+    "任务 {task} 现在的状态为 {state}，因此未取消。请重新加载页面。",
+)

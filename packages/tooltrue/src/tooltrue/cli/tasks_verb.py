@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -25,12 +24,9 @@ from tooltrue.cli.terminal_prompts import answer_question, approval_field
 from tooltrue.cli.usage import Verbs, misuse
 from tooltrue.cli.wording import (
     COMMAND_ARGUMENT_UNREADABLE,
-    TASK_DATABASE_NOT_FOUND,
     TASK_DATABASE_REQUIRED,
     TASK_ID_AMBIGUOUS,
     TASK_ID_UNKNOWN,
-    TASK_KEYS_REQUIRED,
-    TASK_KEYS_WRONG,
     TASK_QUESTION_CHOICE,
     TASK_QUESTION_NOT_ANSWERABLE,
     TASK_STATE_MISFIT,
@@ -41,15 +37,12 @@ from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.consent.argument_display import display_arguments, display_json, display_text
 from tooltrue.protocol.input_requests import ELICIT, InputRequest
-from tooltrue.protocol.types import Value
-from tooltrue.server.sealed_tokens import Sealer
-from tooltrue.server.sealing_keys import VARIABLE, read_keys
-from tooltrue.server.task_seals import SealedTasks
-from tooltrue.state.places import beside, sqlite_url, state_folder, tasks_file, without_password
-from tooltrue.tasks.engine import DamagedTask, StoredTask, TaskInspector
-from tooltrue.tasks.inspection import STATUSES, InspectedTask, inspected
-from tooltrue.tasks.opening import inspecting
-from tooltrue.tasks.records import OperatorAct, owner_of
+from tooltrue.server.task_stores import TaskStore, task_files, task_store
+from tooltrue.state.places import sqlite_url, tasks_file
+from tooltrue.tasks.engine import DamagedTask, TaskInspector
+from tooltrue.tasks.inspection import STATUSES, InspectedTask
+from tooltrue.tasks.records import owner_of
+from tooltrue.tasks.wording import TASK_KEYS_WRONG
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.wording import Worded, names_or_none
 
@@ -60,33 +53,6 @@ T = TypeVar("T")
 _SHORT = 8
 """Characters of an id in the list, as in the audit log."""
 _CLIPPED = 2_000
-
-
-class _Store(Value, frozen=True):
-    """A database of tasks. ``server`` is the name of the server, and ``None`` for the only one that has tasks there.
-    ``place`` is where its keys come from."""
-
-    url: str
-    server: str | None
-    seals: SealedTasks
-    place: str
-
-    def opened(self, task: StoredTask) -> InspectedTask:
-        """``ConfigurationError`` if the task was sealed with other keys."""
-        if (opened := inspected(task, self.seals, current_language())) is None:
-            raise ConfigurationError.of(TASK_KEYS_WRONG, store=without_password(self.url), place=self.place)
-        return opened
-
-    def opened_or_damaged(self, task: StoredTask | DamagedTask) -> InspectedTask | DamagedTask:
-        try:
-            return task if isinstance(task, DamagedTask) else self.opened(task)
-        except ConfigurationError as error:
-            return DamagedTask(task.id, error)
-
-    def note(self, task: InspectedTask, verb: str, questions: Sequence[str] = ()) -> str:
-        """The note about an act on a task, for the audit log of its server."""
-        act = OperatorAct(verb, operating_system_user(), task.tool, questions, time.time())
-        return self.seals.hide(task.id, act.encoded())
 
 
 @click.group("tasks", cls=Verbs, short_help="Look at the tasks of a server, and settle them.")
@@ -117,7 +83,12 @@ def command(context: click.Context, server: str | None, store: str | None, key_f
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def list_(
-    new_store: Callable[[], _Store], state: str | None, caller: str | None, tool: str | None, limit: int, is_json: bool
+    new_store: Callable[[], TaskStore],
+    state: str | None,
+    caller: str | None,
+    tool: str | None,
+    limit: int,
+    is_json: bool,
 ) -> None:
     """List the tasks that the server has not removed yet, the newest first."""
     store = new_store()
@@ -125,7 +96,7 @@ def list_(
     async def look(inspector: TaskInspector) -> tuple[list[InspectedTask], list[DamagedTask]]:
         tasks, damaged = list[InspectedTask](), list[DamagedTask]()
         async for stored in inspector.newest(None if caller is None else owner_of(Principal(caller))):
-            if isinstance(task := store.opened_or_damaged(stored), DamagedTask):
+            if isinstance(task := store.opened_or_damaged(stored, current_language()), DamagedTask):
                 damaged.append(task)
             elif state in (None, task.status) and tool in (None, task.tool):
                 tasks.append(task)
@@ -150,7 +121,7 @@ def list_(
 @click.argument("task")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
-def show(new_store: Callable[[], _Store], task: str, is_json: bool) -> None:
+def show(new_store: Callable[[], TaskStore], task: str, is_json: bool) -> None:
     """Show TASK, the beginning of an id: its call with secrets masked, what it asks, and its result."""
     store = new_store()
     entry = _at(store, partial(_found, store, task))
@@ -160,7 +131,7 @@ def show(new_store: Callable[[], _Store], task: str, is_json: bool) -> None:
 @command.command("cancel", short_help="Cancel a task.")
 @click.argument("task")
 @click.pass_obj
-def cancel(new_store: Callable[[], _Store], task: str) -> None:
+def cancel(new_store: Callable[[], TaskStore], task: str) -> None:
     """Cancel TASK, the beginning of an id. The process that runs it ends it within a few seconds."""
     store = new_store()
 
@@ -168,7 +139,7 @@ def cancel(new_store: Callable[[], _Store], task: str) -> None:
         entry = await _found(store, task, inspector)
         if entry.status not in ("working", "input_required"):
             raise ConfigurationError.of(TASK_STATE_MISFIT, task=entry.id[:_SHORT], state=entry.status, verb="cancel")
-        async with inspector.noting(entry.id, store.note(entry, "cancel")):
+        async with inspector.noting(entry.id, store.note(entry, "cancel", operating_system_user())):
             await inspector.cancel(entry.id)
         return await _found(store, entry.id, inspector)
 
@@ -183,7 +154,7 @@ def cancel(new_store: Callable[[], _Store], task: str) -> None:
 @click.option("--decline", is_flag=True, help="Decline to answer.")
 @click.pass_obj
 def answer(
-    new_store: Callable[[], _Store], task: str, fields: tuple[str, ...], question: str | None, decline: bool
+    new_store: Callable[[], TaskStore], task: str, fields: tuple[str, ...], question: str | None, decline: bool
 ) -> None:
     """Answer what TASK, the beginning of an id, asks: by the fields of its form, or at this terminal.
 
@@ -198,7 +169,7 @@ def answer(
         questions = _chosen(entry, question, is_one=bool(fields) or decline)
         replies = {key: await _replied(key, one, entry.tool, fields, decline) for key, one in questions.items()}
         sealed = {key: store.seals.hide(entry.id, encode(reply)) for key, reply in replies.items()}
-        async with inspector.noting(entry.id, store.note(entry, "answer", tuple(sealed))):
+        async with inspector.noting(entry.id, store.note(entry, "answer", operating_system_user(), tuple(sealed))):
             await inspector.answer(entry.id, sealed)
         return entry, len(entry.questions) - len(sealed)
 
@@ -209,52 +180,38 @@ def answer(
 # --- the database -----------------------------------------------------------------------------------------------------
 
 
-def _store(server: str | None, url: str | None, key_file: str | None) -> _Store:
-    url = url or _url(server)
-    path = beside(url, "")
-    if path and not Path(path).is_file():
-        raise ConfigurationError.of(TASK_DATABASE_NOT_FOUND, what=path, known=_names())
-    keys, place = read_keys(key_file), key_file or VARIABLE
-    if not keys:
-        place = beside(url, ".key")
-        if not place or not Path(place).is_file():
-            raise ConfigurationError.of(TASK_KEYS_REQUIRED, store=without_password(url))
-        keys = read_keys(place)
-    return _Store(url, server, SealedTasks(Sealer(keys)), place)
+def _store(server: str | None, url: str | None, key_file: str | None) -> TaskStore:
+    return task_store(url or _url(server), server, key_file)
 
 
 def _url(server: str | None) -> str:
     """The URL of the default database of a server, or of the only one."""
     if server is not None:
         return sqlite_url(tasks_file(server))
-    match list(_files()):
+    match task_files():
         case [one]:
             return sqlite_url(one)
         case _:
             raise ConfigurationError.of(TASK_DATABASE_REQUIRED, known=_names())
 
 
-def _files() -> Iterable[Path]:
-    return (state_folder() / "tasks").glob("*.db")
-
-
 def _names() -> str | Worded:
-    return names_or_none(sorted(path.stem for path in _files()))
+    return names_or_none([path.stem for path in task_files()])
 
 
-def _at(store: _Store, use: Callable[[TaskInspector], Awaitable[T]]) -> T:
+def _at(store: TaskStore, use: Callable[[TaskInspector], Awaitable[T]]) -> T:
     async def run() -> T:
-        async with inspecting(store.url, instance=store.server) as inspector:
+        async with store.attached() as inspector:
             return await use(inspector)
 
     return asyncio.run(run())
 
 
-async def _found(store: _Store, prefix: str, inspector: TaskInspector) -> InspectedTask:
+async def _found(store: TaskStore, prefix: str, inspector: TaskInspector) -> InspectedTask:
     is_id = 0 < len(prefix) <= 32 and set(prefix) <= set("0123456789abcdef")
     match await inspector.starting(prefix) if is_id else ():
         case [task]:
-            return store.opened(task)
+            return store.opened(task, current_language())
         case []:
             raise ConfigurationError.of(TASK_ID_UNKNOWN, task=repr(prefix[:64]))
         case _:

@@ -729,28 +729,10 @@ COMMAND_WITHOUT_GRANTS: Final = message(
     "{file} 中没有调用者需授权的服务器：没有 [servers.NAME.auth.caller]。",
 )
 # tasks
-TASK_DATABASE_NOT_FOUND: Final = message(
-    "TT4841",
-    "There is no database of tasks {what}. Servers of this user that have one: {known}. Name one with --server NAME, "
-    "or a database with --store URL.",
-    "没有任务数据库 {what}。此用户已有任务数据库的服务器：{known}。请用 --server NAME 或 --store URL 指定。",
-)
 TASK_DATABASE_REQUIRED: Final = message(
     "TT4842",
     "Which tasks? Say --server NAME, or --store URL. Servers of this user that have tasks: {known}.",
     "要查看哪些任务？请用 --server NAME 或 --store URL 指定。此用户已有任务的服务器：{known}。",
-)
-TASK_KEYS_REQUIRED: Final = message(
-    "TT4843",
-    "The tasks in {store} are sealed, and there are no keys beside them. Name the keys of the server with "
-    "--sealing-key-file FILE, or in TOOLTRUE_SEALING_KEY.",
-    "{store} 中的任务已密封，旁边没有密钥文件。请用 --sealing-key-file FILE 或 TOOLTRUE_SEALING_KEY 提供服务器的密钥。",
-)
-TASK_KEYS_WRONG: Final = message(
-    "TT4844",
-    "The tasks in {store} are sealed with other keys than those in {place}. Name the keys of the server with "
-    "--sealing-key-file FILE.",
-    "{store} 中的任务并非用 {place} 中的密钥密封。请用 --sealing-key-file FILE 提供服务器的密钥。",
 )
 TASK_ID_UNKNOWN: Final = message(
     "TT4845",
