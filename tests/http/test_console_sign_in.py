@@ -18,7 +18,7 @@ from support.issuing.calling import RESOURCE, oauth
 from support.issuing.server import Issuing
 from tooltrue import ApiKeys, ConfigurationError
 from tooltrue.policy.config import read_operator_config
-from tooltrue.server.keys import new_key
+from tooltrue.server.keys import Key, new_key
 from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.http_server import AllowedHosts
@@ -257,7 +257,7 @@ URL = f'url = "{SITE}"'
 def test_settings_that_cannot_serve_a_sign_in_are_refused_with_their_place(
     text: str, by_tokens: bool, problem: str, issuer: Issuing
 ) -> None:
-    methods = [oauth(issuer)] if by_tokens else [ApiKeys({"ann": new_key("ann")[1]})]
+    methods = [oauth(issuer)] if by_tokens else [ApiKeys({"ann": Key(new_key("ann")[1], frozenset())})]
     with pytest.raises(ConfigurationError) as caught:
         issuer_access(read_operator_config("tooltrue.toml", text), methods)
     assert caught.value.code == "TT9480"
