@@ -65,6 +65,8 @@ OWNERS = {
     "pypdf": ("tooltrue_toolbox/web/pdf_reader.py",),
     "rjieba": ("tooltrue_check/chinese_words.py",),
     "jinja2": ("tooltrue_console/rendering.py",),
+    "openapi_spec_validator": ("tooltrue_toolbox/openapi/validation.py",),
+    "yaml": ("tooltrue_toolbox/openapi/yaml_reader.py",),
     "protego": ("tooltrue_toolbox/web/robots.py",),
 }
 

@@ -21,6 +21,7 @@ class Asked:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    raw_query: str = ""
 
     @property
     def json(self) -> Any:
@@ -65,7 +66,7 @@ def running(answers: Answers) -> Generator[Site]:
             query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", "0")))
-            asked = Asked(self.command, parts.path, query, headers, body)
+            asked = Asked(self.command, parts.path, query, headers, body, parts.query)
             site.asked.append(asked)
             said = answers(asked)
             if said.drop:
@@ -89,7 +90,7 @@ def running(answers: Answers) -> Generator[Site]:
             while said.endless:
                 self.wfile.write(said.bytes)
 
-        do_GET = do_POST = _answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer
 
         def log_message(self, format: str, *args: Any) -> None: ...
 

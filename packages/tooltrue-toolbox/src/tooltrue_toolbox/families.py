@@ -18,8 +18,10 @@ from tooltrue.extras import required
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.state.places import without_password
 from tooltrue.tools.local import LocalToolset
+from tooltrue.transport.urls import shown_url
 from tooltrue.wording import LABEL_ONE_OR_OTHER, SETTING_INVALID, Worded
 from tooltrue_toolbox.distribution import DISTRIBUTION
+from tooltrue_toolbox.openapi.openapi_verb import missing as openapi_missing
 from tooltrue_toolbox.wording import (
     CONFIG_WRITABLE_BY_TOOLS,
     LABEL_EITHER_OR,
@@ -30,7 +32,20 @@ from tooltrue_toolbox.wording import (
 if TYPE_CHECKING:
     from tooltrue_toolbox.rooted_paths import PathRules
 
-__all__ = ["CATALOG", "COMMAND", "FILES", "GITHUB", "LANGUAGE", "MAIL", "MATH", "SETTINGS", "SQL", "TABLES", "WEB"]
+__all__ = [
+    "CATALOG",
+    "COMMAND",
+    "FILES",
+    "GITHUB",
+    "LANGUAGE",
+    "MAIL",
+    "MATH",
+    "OPENAPI",
+    "SETTINGS",
+    "SQL",
+    "TABLES",
+    "WEB",
+]
 
 # --- options ----------------------------------------------------------------------------------------------------------
 
@@ -181,6 +196,45 @@ _TRANSLATE_URL = FamilyOption(
     "URL",
     "language: the translation service, with the API of LibreTranslate.",
     "language：翻译服务，接口同 LibreTranslate。",
+)
+_SPEC = FamilyOption(
+    "--spec",
+    "FILE",
+    "openapi: the description of the API, OpenAPI 3.0 or 3.1 or Swagger 2.0, as JSON or YAML.",
+    "openapi：API 的描述，OpenAPI 3.0、3.1 或 Swagger 2.0，JSON 或 YAML 格式。",
+)
+_API_URL = FamilyOption(
+    "--api-url",
+    "URL",
+    "openapi: the address of the API, to which all requests go.",
+    "openapi：API 的地址，所有请求都发往此处。",
+)
+_OPERATIONS = FamilyOption(
+    "--operations",
+    "PATTERN",
+    "openapi: only tag:PATTERN, path:PATTERN, method:NAME or id:PATTERN. Repeatable.",
+    "openapi：仅使用 tag:PATTERN、path:PATTERN、method:NAME 或 id:PATTERN。可重复。",
+    chinese_placeholder="通配符",
+)
+_API_PLAN = FamilyOption(
+    "--api-plan",
+    "FILE",
+    "openapi: the operations and their tools, as tooltrue openapi plan writes them.",
+    "openapi：操作及其工具，由 tooltrue openapi plan 写入。",
+)
+_API_SECRET = FamilyOption(
+    "--api-secret",
+    "SCHEME=VARIABLE",
+    "openapi: the environment variable with the secret of a security scheme. Repeatable.",
+    "openapi：存有某个安全方案之密钥的环境变量。可重复。",
+    chinese_placeholder="方案=变量",
+)
+_API_RESPONSES = FamilyOption(
+    "--api-responses",
+    "HOW",
+    "openapi: strict refuses an answer that differs from the description; log, the default, reports it; off.",
+    "openapi：strict 拒绝与描述不符的应答；log（默认）仅记录；off 不检查。",
+    chinese_placeholder="方式",
 )
 
 # --- tools ------------------------------------------------------------------------------------------------------------
@@ -337,6 +391,22 @@ def _sql_missing(command: str) -> ConfigurationError:
     return ConfigurationError.of(TOOLBOX_PACKAGE_MISSING, family="sql", package="sqlglot", extra="sql", command=command)
 
 
+def _openapi(spec: Spec) -> LocalToolset:
+    options = spec.family
+    if (file := options.one("--spec")) is None:
+        raise ConfigurationError.of(OPTION_REQUIRED, name="openapi", option="--spec FILE")
+    responses = options.one("--api-responses") or "log"
+    if responses not in ("strict", "log", "off"):
+        raise ConfigurationError.of(SETTING_INVALID, name="--api-responses", wanted="strict, log, off")
+    with required("openapi_spec_validator", "openapi", openapi_missing, DISTRIBUTION):
+        from tooltrue_toolbox.openapi import openapi_tools as family  # noqa: PLC0415 - its validator comes with an extra
+    api = family.load_api(Path(file))
+    plan = options.one("--api-plan")
+    forms = family.forms_of(api, options["--operations"], None if plan is None else Path(plan))
+    secrets = family.secrets_from(options["--api-secret"], api.schemes)
+    return family.toolset(api, forms, family.ApiSettings(options.one("--api-url") or "", secrets, responses))
+
+
 # --- instances --------------------------------------------------------------------------------------------------------
 
 
@@ -350,6 +420,14 @@ def _store_place(spec: Spec) -> Sequence[str]:
 
 def _store_files(spec: Spec) -> Sequence[str]:
     return [f"{store}{ending}" for store in spec.family["--store"] for ending in ("", "-journal")]
+
+
+def _api_url(spec: Spec) -> Sequence[str]:
+    return [shown_url(url) for url in spec.family["--api-url"]]
+
+
+def _api_files(spec: Spec) -> Sequence[str]:
+    return [*spec.family["--spec"], *spec.family["--api-plan"]]
 
 
 def _smtp(spec: Spec) -> Sequence[str]:
@@ -369,6 +447,13 @@ GITHUB = Family(_github, (_REPO, _GITHUB_URL))
 LANGUAGE = Family(_language, (_TRANSLATE_URL,))
 MAIL = Family(_mail, (_SMTP, _MAIL_FROM, _MAIL_TO), instance=_smtp)
 MATH = Family(_math)
+OPENAPI = Family(
+    _openapi,
+    (_SPEC, _API_URL, _OPERATIONS, _API_PLAN, _API_SECRET, _API_RESPONSES),
+    instance=_api_url,
+    stores=_api_files,
+    searches=True,
+)
 SETTINGS = Family(_settings, (_STORE,), instance=_store_place, stores=_store_files)
 SQL = Family(_sql, (_DATABASE, _ACCESS, _TABLE, _HIDE, _ALLOW_FUNCTION, _ROLES), instance=_database)
 TABLES = Family(_tables, (_ROOT,), instance=_folder_places)

@@ -54,12 +54,14 @@ class Family:
 
     ``instance`` names the objects that the tools work on, such as a folder or a database: an approval for one instance
     is not valid for another. ``stores`` are the family's own files, which no tool of another family may touch.
+    ``searches``: callers search for its tools where their definitions take too many tokens to be listed.
     """
 
     make: Callable[[Spec], LocalToolset]
     options: tuple[FamilyOption, ...] = ()
     instance: Callable[[Spec], Sequence[str]] = _no_values
     stores: Callable[[Spec], Sequence[str]] = _no_values
+    searches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

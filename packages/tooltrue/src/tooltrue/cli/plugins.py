@@ -35,13 +35,14 @@ _SUMMARIES: Mapping[str, str] = {
     "eval": "See which tool a model chooses for a question.",
     "find": "See whether a search finds these tools.",
     "lock": "Write the contract of a server to a file.",
+    "openapi": "Plan the tools of an HTTP API.",
 }
 _COMPANIONS: Mapping[str, Mapping[str, str]] = {
-    VERBS: {**dict.fromkeys(_SUMMARIES, _CHECK), "console": _CONSOLE},
+    VERBS: {**dict.fromkeys(_SUMMARIES, _CHECK), "console": _CONSOLE, "openapi": _TOOLBOX},
     CONSOLES: {"console": _CONSOLE},
     FAMILIES: {
         **dict.fromkeys(("catalog", "command", "files", "github", "language", "mail"), _TOOLBOX),
-        **dict.fromkeys(("math", "settings", "sql", "tables", "web"), _TOOLBOX),
+        **dict.fromkeys(("math", "openapi", "settings", "sql", "tables", "web"), _TOOLBOX),
     },
 }
 """The plugins of this project's other distributions, so that the error for a missing one can say where it is."""

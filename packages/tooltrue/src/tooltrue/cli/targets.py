@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +43,9 @@ from tooltrue.version import __version__
 from tooltrue.wording import REASON_FILE_NOT_FOUND, Worded, names_or_none
 
 if TYPE_CHECKING:
+    from tooltrue.cli.families import Family
     from tooltrue.policy.config import OperatorConfig
+    from tooltrue.tools.search.searchable import ToolSearch
 
 __all__ = ["Spec", "files_of", "is_ours", "load_server", "unconfirmed"]
 
@@ -151,7 +153,11 @@ def _load(spec: Spec, text: str | None) -> Server:
         toolsets = {name: family.make(spec) for name, family in families.items()}
         instance = ", ".join(dict.fromkeys(place for family in families.values() for place in family.instance(spec)))
         return Server(
-            "-".join(families), version=__version__, toolsets=with_distinct_names(toolsets), instance=instance
+            "-".join(families),
+            version=__version__,
+            toolsets=with_distinct_names(toolsets),
+            instance=instance,
+            search=_search_of(families.values()),
         )
     place, _, attribute = divided_target(spec.target)
     with _arguments(place, spec.family.program):
@@ -159,6 +165,15 @@ def _load(spec: Spec, text: str | None) -> Server:
     server = _find(module, attribute, spec.target)
     server.started_as(instance_of(module.__file__ or place, attribute, *spec.family.program))
     return server
+
+
+def _search_of(families: Iterable[Family]) -> ToolSearch | None:
+    """The search of callers with too many tools, who are then shown its three tools alone."""
+    if not any(family.searches for family in families):
+        return None
+    from tooltrue.tools.search.searchable import ToolSearch  # noqa: PLC0415 - few families have so many tools
+
+    return ToolSearch(shown=())
 
 
 @contextlib.contextmanager

@@ -1,0 +1,156 @@
+"""Sends the requests of calls and makes results of the answers, those that tell of an error too."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tooltrue.errors import ToolError
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.protocol.types import replaced
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
+from tooltrue.version import __version__
+from tooltrue.wording import Worded
+from tooltrue_toolbox.openapi.credentials import Credentials
+from tooltrue_toolbox.openapi.operation import Operation
+from tooltrue_toolbox.openapi.request_building import ApiRequest
+from tooltrue_toolbox.openapi.texts import plain_text, shortened
+from tooltrue_toolbox.openapi.wording import (
+    API_BUSY,
+    API_FAILED,
+    API_NOT_FOUND,
+    API_OUTCOME_UNKNOWN,
+    API_REDIRECTED,
+    API_REFUSED_SECRET,
+    API_REFUSED_VALUES,
+    API_RESULT_EMPTY,
+    API_RESULT_NOT_TEXT,
+    API_SAID,
+    API_SAID_NOTHING,
+    API_UNREACHABLE,
+)
+from tooltrue_toolbox.service_client import BUSY, ServicePatience, json_of, wait_of, with_retries
+
+__all__ = ["Answer", "ApiClient"]
+
+_READING: Final = frozenset(("GET", "HEAD"))
+_MESSAGE: Final = 400
+_MESSAGE_KEYS: Final = ("message", "detail", "error_description", "error", "title", "description", "msg", "reason")
+_LIST_KEYS: Final = ("errors", "details", "fieldErrors", "violations", "issues")
+_TEXT_TYPES: Final = re.compile(r"text/.*|application/(?:xml|javascript|yaml|x-yaml|graphql)|.*\+(?:xml|yaml)")
+_JSON_TYPES: Final = re.compile(r"application/json|text/json|.*\+json")
+_CHARSET: Final = re.compile(r"charset=\"?([\w.:-]{1,40})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart."""
+
+    status: int
+    value: Json
+    is_json: bool
+
+
+class ApiClient:
+    """Sends requests to the API. Redirects are not followed, so that a secret goes to its address alone. A request that
+    only reads is repeated while the API is busy; any other is sent once."""
+
+    def __init__(self, fetcher: Fetcher, credentials: Credentials, patience: ServicePatience) -> None:
+        self._fetcher = fetcher
+        self._credentials = credentials
+        self._patience = patience
+
+    async def call(self, request: ApiRequest, operation: Operation) -> Answer:
+        """Send a request. Raises ``ToolError`` for an answer that tells of an error, and where there is none."""
+        request = self._credentials.added(request, operation)
+        headers = {"user-agent": f"tooltrue/{__version__}", "accept": _accept(operation), **request.headers}
+
+        async def send() -> FetchResponse:
+            return await self._fetcher.request(request.method, request.url, headers=headers, content=request.content)
+
+        reads = operation.method in _READING
+        try:
+            response = await (with_retries(send, self._patience) if reads else send())
+        except NotFetched as error:
+            lost = not reads and error.why != "refused"
+            code = API_OUTCOME_UNKNOWN if lost else API_UNREACHABLE
+            raise ToolError.of(code, operation=operation.key, problem=error.facts["problem"]) from None
+        response = replaced(response, body=self._credentials.masked(response.body))
+        if not 200 <= response.status < 300:
+            raise self._error(response, operation)
+        return _answer(response)
+
+    def _error(self, response: FetchResponse, operation: Operation) -> ToolError:
+        status = response.status
+        message = _message(response)
+        said = Worded(API_SAID, {"message": message}) if message else Worded(API_SAID_NOTHING, {})
+        facts = {"operation": operation.key, "status": status, "said": said}
+        if 300 <= status < 400:
+            error = ToolError.of(API_REDIRECTED, operation=operation.key, status=status)
+        elif status in (401, 403):
+            error = ToolError.of(API_REFUSED_SECRET, **facts)
+        elif status in (404, 410):
+            error = ToolError.of(API_NOT_FOUND, **facts)
+        elif status == 429 or (status in BUSY and "retry-after" in response.headers):
+            wait = wait_of(response.headers, self._patience.now())
+            error = ToolError.of(API_BUSY, **facts, seconds=max(1, min(int(wait or 30), 86_400)))
+        else:
+            error = ToolError.of(API_REFUSED_VALUES if status < 500 else API_FAILED, **facts)
+        error.untrusted = True
+        return error
+
+
+def _accept(operation: Operation) -> str:
+    kinds = [kind for response in operation.responses if response.status[:1] == "2" for kind in response.schemas]
+    return "application/json" if not kinds or any(map(_JSON_TYPES.fullmatch, kinds)) else "*/*"
+
+
+def _message(response: FetchResponse) -> str:
+    """What the API says of an error: from the usual members of JSON, or its text. Cleaned, and bounded."""
+    value = json_of(response)
+    text = _said(value) if value is not None else _decoded(response)
+    return shortened(plain_text(text), _MESSAGE)
+
+
+def _said(value: Json, depth: int = 0) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    if is_array(value):
+        return "; ".join(filter(None, (_said(one, depth + 1) for one in value[:5]))) if depth < 4 else ""
+    if not is_object(value) or depth >= 4:
+        return ""
+    keys = [key for key in (*_MESSAGE_KEYS, *_LIST_KEYS) if value.get(key)]
+    texts = list(dict.fromkeys(filter(None, (_said(value[key], depth + 1) for key in keys))))
+    place = next((value[key] for key in ("loc", "field", "path", "param", "pointer") if value.get(key)), None)
+    text = "; ".join(texts)
+    return f"{_place(place)}: {text}" if place is not None and text else text
+
+
+def _place(value: Json) -> str:
+    return ".".join(str(one) for one in value) if is_array(value) else str(value)
+
+
+def _decoded(response: FetchResponse) -> str:
+    if b"\0" in response.body[:10_000]:
+        return ""
+    charset = _CHARSET.search(response.headers.get("content-type", ""))
+    try:
+        return response.body.decode(charset[1] if charset else "utf-8", "replace")
+    except (LookupError, UnicodeError):
+        return response.body.decode("utf-8", "replace")
+
+
+def _answer(response: FetchResponse) -> Answer:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not response.body:
+        return Answer(response.status, str(Worded(API_RESULT_EMPTY, {"status": response.status})), is_json=False)
+    is_json = _JSON_TYPES.fullmatch(kind) is not None
+    if (is_json or not kind) and (value := json_of(response)) is not None:
+        return Answer(response.status, value, is_json=True)
+    if is_json and response.body.strip() == b"null":
+        return Answer(response.status, None, is_json=True)
+    if is_json or not kind or _TEXT_TYPES.fullmatch(kind) is not None or kind == "application/x-www-form-urlencoded":
+        return Answer(response.status, _decoded(response), is_json=False)
+    facts = {"status": response.status, "kind": kind[:80], "size": len(response.body)}
+    return Answer(response.status, str(Worded(API_RESULT_NOT_TEXT, facts)), is_json=False)

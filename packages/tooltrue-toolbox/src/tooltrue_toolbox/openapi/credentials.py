@@ -1,0 +1,95 @@
+"""Fills security schemes with the secrets of the operator. No argument and no result of a tool holds one."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+from urllib.parse import quote
+
+from tooltrue.errors import ConfigurationError, ToolError
+from tooltrue.wording import LABEL_NONE, Worded
+from tooltrue_toolbox.openapi.operation import Operation, Scheme
+from tooltrue_toolbox.openapi.request_building import ApiRequest, is_header_text
+from tooltrue_toolbox.openapi.wording import API_SECRET_INVALID, API_SECRET_UNSET, SECRET_MISSING
+
+__all__ = ["Credentials", "secrets_from"]
+
+_GIVEN: Final = re.compile(r"([^=]+)=([A-Za-z_][A-Za-z0-9_]*)")
+_LEAST_SECRET: Final = 6
+"""A shorter text stands in answers by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The secrets by the name of their scheme."""
+
+    schemes: Mapping[str, Scheme]
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def added(self, request: ApiRequest, operation: Operation) -> ApiRequest:
+        """The request with the secrets of the first alternative that has all of its own.
+
+        Raises ``ToolError`` if there is none, and the operation needs one.
+        """
+        for alternative in operation.security:
+            if all(name in self.secrets for name in alternative):
+                for name in alternative:
+                    request = _filled(request, self.schemes[name], self.secrets[name])
+                return request
+        if not operation.security:
+            return request
+        missing = next(name for name in operation.security[0] if name not in self.secrets)
+        raise ToolError.of(SECRET_MISSING, operation=operation.key, scheme=missing)
+
+    def masked(self, body: bytes) -> bytes:
+        """The body of an answer without the secrets, which some APIs repeat."""
+        for name, secret in self.secrets.items():
+            texts = [secret, *([_basic(secret)] if self.schemes[name].kind == "basic" else [])]
+            for text in texts:
+                if len(text) >= _LEAST_SECRET:
+                    body = body.replace(text.encode(), b"[secret]")
+        return body
+
+
+def _basic(secret: str) -> str:
+    return base64.b64encode(secret.encode()).decode()
+
+
+def _filled(request: ApiRequest, scheme: Scheme, secret: str) -> ApiRequest:
+    headers = dict(request.headers)
+    match scheme.kind, scheme.location:
+        case "basic", _:
+            headers["authorization"] = f"Basic {_basic(secret)}"
+        case "bearer", _:
+            headers["authorization"] = f"Bearer {secret}"
+        case _, "header":
+            headers[scheme.name.lower()] = secret
+        case _, "cookie":
+            own = f"{scheme.name}={quote(secret, safe='')}"
+            headers["cookie"] = f"{headers['cookie']}; {own}" if "cookie" in headers else own
+        case _:
+            joint = "&" if "?" in request.url else "?"
+            return replace(request, url=f"{request.url}{joint}{quote(scheme.name, safe='')}={quote(secret, safe='')}")
+    return replace(request, headers=headers)
+
+
+def secrets_from(given: Sequence[str], schemes: Mapping[str, Scheme]) -> dict[str, str]:
+    """The secrets that ``SCHEME=VARIABLE`` names, read from the environment. ``ConfigurationError`` for a scheme that
+    the description does not have, and for a variable that is not set."""
+    secrets = dict[str, str]()
+    for one in given:
+        match = _GIVEN.fullmatch(one)
+        if match is None or match[1] not in schemes:
+            known = ", ".join(schemes) or Worded(LABEL_NONE, {})
+            # What was given may be the secret itself.
+            raise ConfigurationError.of(API_SECRET_INVALID, given=one.partition("=")[0][:60], known=known)
+        scheme, variable = match[1], match[2]
+        secret = os.environ.get(variable, "")
+        if not secret or not is_header_text(secret) or (schemes[scheme].kind == "basic" and ":" not in secret):
+            raise ConfigurationError.of(API_SECRET_UNSET, variable=variable, scheme=scheme)
+        secrets[scheme] = secret
+    return secrets

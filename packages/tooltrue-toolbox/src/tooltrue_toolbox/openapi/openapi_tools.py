@@ -1,0 +1,176 @@
+"""Tools made of the operations of an API."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tooltrue.errors import ConfigurationError, ToolError, TooltrueError, fact_of
+from tooltrue.jsonrpc.messages import Json
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.settings import ToolSettings
+from tooltrue.transport import fetch
+from tooltrue.transport.fetch import Fetcher, Resolve
+from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
+from tooltrue_toolbox.openapi.api_client import ApiClient
+from tooltrue_toolbox.openapi.credentials import Credentials, secrets_from
+from tooltrue_toolbox.openapi.document import UnusablePart, read_description
+from tooltrue_toolbox.openapi.operations import Api, LeftOut, read_api
+from tooltrue_toolbox.openapi.plan import planned_forms
+from tooltrue_toolbox.openapi.request_building import build_request
+from tooltrue_toolbox.openapi.response_check import ResponseLog, Responses, output_schema
+from tooltrue_toolbox.openapi.selection import selected
+from tooltrue_toolbox.openapi.tool_definition import (
+    ToolForm,
+    argument_names,
+    described,
+    effect_of,
+    input_schema,
+    tool_name,
+)
+from tooltrue_toolbox.openapi.wording import (
+    API_RESULT_UNEXPECTED,
+    API_URL_REQUIRED,
+    API_URL_WITH_QUERY,
+    MORE_LEFT_OUT,
+    NO_OPERATION_LEFT,
+    OPERATION_LEFT_OUT,
+    REASON_SCHEMA_REFUSED,
+)
+from tooltrue_toolbox.service_client import ServicePatience, check_urls
+
+__all__ = ["ApiSettings", "forms_of", "load_api", "secrets_from", "toolset"]
+
+_log = logging.getLogger("tooltrue")
+
+_REPORTED: Final = 20
+"""The operations that are left out whose reasons are logged one by one; a plan has all of them."""
+_SECONDS: Final = 30.0
+_MAX_BYTES: Final = 8 << 20
+_REPEATABLE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """The settings of the operator. ``url``: the address of the API, which no description and no argument changes.
+    ``secrets``: by the name of the security scheme. ``responses``: what happens to an answer that differs from the
+    description. ``seconds`` and ``max_bytes``: the limits of one answer."""
+
+    url: str
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    responses: Responses = "log"
+    seconds: float = _SECONDS
+    max_bytes: int = _MAX_BYTES
+    patience: ServicePatience = field(default_factory=ServicePatience)
+    resolve: Resolve = fetch.resolve
+
+
+def load_api(file: Path) -> Api:
+    """The API of a description. ``ConfigurationError`` for a file that is none."""
+    return read_api(read_description(file))
+
+
+def forms_of(api: Api, patterns: Sequence[str] = (), plan: Path | None = None) -> list[ToolForm]:
+    """How the selected operations become tools: by the file ``plan``, or else by what the description says."""
+    if plan is not None:
+        planned = planned_forms(api, plan)
+        chosen = {operation.key for operation in selected([form.operation for form in planned], patterns)}
+        return [form for form in planned if form.operation.key in chosen]
+    forms = dict[str, ToolForm]()
+    for operation in selected(api.operations, patterns):
+        effect = effect_of(operation)
+        title, description = described(operation, effect)
+        name = tool_name(operation, forms)
+        forms[name] = ToolForm(operation, name, title, description, effect)
+    return list(forms.values())
+
+
+def toolset(api: Api, forms: Sequence[ToolForm], settings: ApiSettings) -> LocalToolset:
+    """The tools of an API. An operation whose schema is refused is left out, and the log says why.
+
+    ``ConfigurationError`` for an invalid address, and if no tool is left.
+    """
+    _check_url(api, settings.url)
+    fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, max_bytes=settings.max_bytes)
+    client = ApiClient(fetcher, Credentials(api.schemes, settings.secrets), settings.patience)
+    tools, left_out = LocalToolset(), list(api.left_out)
+    for form in forms:
+        try:
+            _add(tools, api, form, client, settings)
+        except UnusablePart as error:
+            left_out.append(LeftOut(form.operation.key, error.problem))
+    _report(left_out)
+    if not tools.names:
+        count = len(api.operations) + len(api.left_out)
+        raise ConfigurationError.of(NO_OPERATION_LEFT, file=api.description.title, count=count)
+    return tools
+
+
+def _report(left_out: Sequence[LeftOut]) -> None:
+    for one in left_out[:_REPORTED]:
+        facts = {"operation": one.key, "problem": one.problem}
+        _log.warning("%s", coded_sentence(OPERATION_LEFT_OUT, "en", facts))
+    if (more := len(left_out) - _REPORTED) > 0:
+        _log.warning("%s", coded_sentence(MORE_LEFT_OUT, "en", {"count": more}))
+
+
+def _check_url(api: Api, url: str) -> None:
+    if not url:
+        servers = ", ".join(repr(server) for server in api.servers[:3]) or Worded(LABEL_NONE, {})
+        raise ConfigurationError.of(API_URL_REQUIRED, servers=servers)
+    check_urls(url)
+    if "?" in url or "#" in url:
+        raise ConfigurationError.of(API_URL_WITH_QUERY, url=url.partition("?")[0])
+
+
+def _add(tools: LocalToolset, api: Api, form: ToolForm, client: ApiClient, settings: ApiSettings) -> None:
+    output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
+    handler = _Call(api, form, client, settings, is_structured=output is not None)
+    shared: ToolSettings = {
+        "title": form.title,
+        "description": form.description,
+        "effect": form.effect,
+        "idempotent": form.operation.method in _REPEATABLE,
+        "open_world": True,
+        "untrusted": True,
+        "sends": True,
+        "seconds": settings.seconds * 2,
+    }
+    for patterns in (True, False):
+        schema = input_schema(api.description, form, patterns=patterns)
+        try:
+            tools.add_raw(form.name, schema, handler.run, output_schema=output, **shared)
+            return
+        except TooltrueError as error:
+            # A pattern may be of a dialect that is not understood, or too costly: the API judges the value itself.
+            if not patterns:
+                problem = Worded(error.code, error.facts) if error.code else fact_of(error)
+                raise UnusablePart(REASON_SCHEMA_REFUSED, problem=problem) from None
+
+
+class _Call:
+    """Calls of one operation."""
+
+    def __init__(
+        self, api: Api, form: ToolForm, client: ApiClient, settings: ApiSettings, *, is_structured: bool
+    ) -> None:
+        self._form = form
+        self._client = client
+        self._base = settings.url
+        self._is_structured = is_structured
+        self._parameters, self._body = argument_names(form.operation)
+        self._log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
+
+    async def run(self, arguments: dict[str, Json]) -> Json:
+        operation = self._form.operation
+        values = {**arguments, **self._form.fixed}
+        request = build_request(self._base, operation, values, self._parameters, self._body)
+        answer = await self._client.call(request, operation)
+        if answer.is_json and self._log is not None:
+            self._log.look(answer.status, answer.value)
+        if self._is_structured and not answer.is_json:
+            raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
+        return answer.value

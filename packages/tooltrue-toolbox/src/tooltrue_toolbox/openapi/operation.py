@@ -1,0 +1,91 @@
+"""The operations of an API as this family uses them: values without references, except in schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tooltrue_toolbox.openapi.document import Node
+
+__all__ = ["Body", "BodyKind", "Location", "Operation", "Parameter", "Response", "Scheme", "Style", "Writing"]
+
+Location: TypeAlias = Literal["path", "query", "header", "cookie"]
+Style: TypeAlias = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
+BodyKind: TypeAlias = Literal["json", "form", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a value is written as text: the style, whether each item has a part of its own, and whether reserved
+    characters of URLs stay as they are."""
+
+    style: Style
+    explode: bool
+    allow_reserved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter. ``writing`` is ``None`` if its text is JSON."""
+
+    name: str
+    location: Location
+    required: bool
+    schema: Node
+    writing: Writing | None
+    description: str = ""
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request. ``encodings``: how properties of a form are written, where the description says it."""
+
+    media_type: str
+    kind: BodyKind
+    schema: Node
+    required: bool
+    description: str = ""
+    encodings: Mapping[str, Writing] = field(default_factory=dict[str, Writing])
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response. ``schemas``: that of each media type, which may be empty."""
+
+    status: str
+    description: str
+    schemas: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A security scheme that a secret can fill. ``name`` is that of the header, the cookie or the query parameter."""
+
+    kind: Literal["apiKey", "basic", "bearer"]
+    location: Literal["header", "query", "cookie"] = "header"
+    name: str = "authorization"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation. ``security``: alternatives, each the names of schemes that go together; no alternative means that
+    no scheme is needed."""
+
+    method: str
+    path: str
+    id: str
+    summary: str
+    description: str
+    tags: tuple[str, ...]
+    deprecated: bool
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    responses: tuple[Response, ...]
+    security: tuple[tuple[str, ...], ...]
+
+    @property
+    def key(self) -> str:
+        """The name of the operation in a plan and in messages, such as ``GET /pets/{id}``."""
+        return f"{self.method} {self.path}"

@@ -1,0 +1,303 @@
+"""Reads the operations of a description. One that cannot be served is left out, with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.wording import Worded
+from tooltrue_toolbox.openapi.document import Description, Node, UnusablePart
+from tooltrue_toolbox.openapi.operation import (
+    Body,
+    BodyKind,
+    Location,
+    Operation,
+    Parameter,
+    Response,
+    Scheme,
+    Style,
+    Writing,
+)
+from tooltrue_toolbox.openapi.swagger import METHODS
+from tooltrue_toolbox.openapi.wording import (
+    REASON_BODY_MEDIA_TYPE,
+    REASON_DESCRIPTION_NOT_OBJECT,
+    REASON_HEADER_OF_TRANSPORT,
+    REASON_METHOD_NOT_SERVED,
+    REASON_PATH_PARAMETERS,
+    REASON_SERVER_OF_ITS_OWN,
+    REASON_STYLE_NOT_SERVED,
+)
+
+__all__ = ["Api", "LeftOut", "read_api"]
+
+_SERVED: Final = frozenset(("get", "head", "post", "put", "patch", "delete"))
+_LOCATIONS: Final = ("path", "query", "header", "cookie")
+_TEMPLATE: Final = re.compile(r"\{([^{}]*)\}")
+_IGNORED_HEADERS: Final = frozenset(("accept", "content-type", "authorization"))
+"""Those that OpenAPI describes elsewhere: parameters of these names are ignored."""
+_TRANSPORT_HEADERS: Final = frozenset(
+    (
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+_STYLES: Final[Mapping[Location, tuple[Style, ...]]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+"""The styles of each place, the default first."""
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An operation that is not served, and why."""
+
+    key: str
+    problem: Worded
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """What a description has to offer. ``servers`` are the addresses that it names; none of them is used."""
+
+    description: Description
+    operations: tuple[Operation, ...]
+    left_out: tuple[LeftOut, ...]
+    schemes: Mapping[str, Scheme]
+    servers: tuple[str, ...]
+
+
+def read_api(description: Description) -> Api:
+    """The operations of a description, in its order."""
+    reader = _Reader(description)
+    operations, left_out = list[Operation](), list[LeftOut]()
+    for path, method, item, node in reader.nodes():
+        key = f"{method.upper()} {path}"
+        try:
+            operations.append(reader.operation(path, method, item, node))
+        except UnusablePart as error:
+            left_out.append(LeftOut(key, error.problem))
+    servers = [str(server.get("url", "")) for server in _objects(description.root.get("servers"))]
+    return Api(description, tuple(operations), tuple(left_out), reader.schemes, tuple(servers))
+
+
+def _objects(value: Json) -> list[dict[str, Any]]:
+    return [one for one in value if is_object(one)] if is_array(value) else []
+
+
+def _members(value: Json) -> Iterable[tuple[str, Json]]:
+    return value.items() if is_object(value) else ()
+
+
+class _Reader:
+    def __init__(self, description: Description) -> None:
+        self._description = description
+        self._followed = description.followed
+        self.schemes = self._schemes()
+
+    def nodes(self) -> Iterator[tuple[str, str, Node, Node]]:
+        for path, item in _members(self._description.root.get("paths")):
+            if not path.startswith("/"):
+                continue  # an extension
+            try:
+                followed = self._followed(item)
+            except UnusablePart:
+                continue  # it has no operations that could be named
+            for method in METHODS:
+                if is_object(node := followed.get(method)):
+                    yield path, method, followed, node
+
+    def operation(self, path: str, method: str, item: Node, node: Node) -> Operation:
+        if method not in _SERVED:
+            raise UnusablePart(REASON_METHOD_NOT_SERVED, method=method.upper())
+        if node.get("servers") or item.get("servers"):
+            raise UnusablePart(REASON_SERVER_OF_ITS_OWN)
+        security = self._security(node)
+        parameters = self._parameters(path, item, node)
+        return Operation(
+            method.upper(),
+            path,
+            _text(node, "operationId"),
+            _text(node, "summary"),
+            _text(node, "description"),
+            tuple(tag for tag in node.get("tags", ()) if isinstance(tag, str)),
+            node.get("deprecated") is True,
+            parameters,
+            self._body(node.get("requestBody")),
+            self._responses(node.get("responses")),
+            security,
+        )
+
+    # --- parameters ---------------------------------------------------------------------------------------------------
+
+    def _parameters(self, path: str, item: Node, node: Node) -> tuple[Parameter, ...]:
+        found = dict[tuple[str, str], Parameter]()
+        for one in (*item.get("parameters", ()), *node.get("parameters", ())):
+            if (parameter := self._parameter(self._followed(one))) is not None:
+                found[parameter.location, parameter.name] = parameter
+        if any(sign in path for sign in "?#\\") or {".", ".."} & set(path.split("/")):
+            raise UnusablePart(REASON_PATH_PARAMETERS)
+        inside = {name for location, name in found if location == "path"}
+        if inside != set(_TEMPLATE.findall(path)) or "{" in _TEMPLATE.sub("", path):
+            raise UnusablePart(REASON_PATH_PARAMETERS)
+        return tuple(found.values())
+
+    def _parameter(self, node: Node) -> Parameter | None:
+        """A parameter; ``None`` for one that no caller sets."""
+        location, name = node.get("in"), _text(node, "name")
+        if location not in _LOCATIONS:
+            raise UnusablePart(REASON_DESCRIPTION_NOT_OBJECT)
+        required = location == "path" or node.get("required") is True
+        if (location == "header" and name.lower() in _IGNORED_HEADERS) or self._is_credential(location, name):
+            return None
+        if location == "header" and name.lower() in _TRANSPORT_HEADERS:
+            if required:
+                raise UnusablePart(REASON_HEADER_OF_TRANSPORT, name=name)
+            return None
+        schema, writing = node.get("schema"), self._writing(node, location)
+        if is_object(content := node.get("content")) and content:
+            (media, *_) = content.values()
+            schema, writing = self._followed(media).get("schema"), None
+        return Parameter(
+            name,
+            location,
+            required,
+            schema if is_object(schema) else {},
+            writing,
+            _text(node, "description"),
+            node.get("deprecated") is True,
+        )
+
+    def _is_credential(self, location: str, name: str) -> bool:
+        """Whether a security scheme has this place: a secret of the operator fills it, and never an argument."""
+        return any(
+            scheme.location == location
+            and (scheme.name.lower() == name.lower() if location == "header" else scheme.name == name)
+            for scheme in self.schemes.values()
+        )
+
+    def _writing(self, node: Node, location: Location) -> Writing:
+        styles = _STYLES[location]
+        style = node.get("style", styles[0])
+        if style not in styles:
+            raise UnusablePart(REASON_STYLE_NOT_SERVED, style=str(style)[:40], name=_text(node, "name"))
+        explode = node.get("explode", style in ("form", "deepObject"))
+        return Writing(style, explode is True, location == "query" and node.get("allowReserved") is True)
+
+    # --- bodies and responses -----------------------------------------------------------------------------------------
+
+    def _body(self, node: Json) -> Body | None:
+        if node is None:
+            return None
+        body = self._followed(node)
+        content = dict(_members(body.get("content")))
+        chosen = sorted((_rank(media), media) for media in content if _kind(media) is not None)
+        if not chosen:
+            raise UnusablePart(REASON_BODY_MEDIA_TYPE, types=", ".join(content)[:200])
+        media_type = chosen[0][1]
+        kind = cast("BodyKind", _kind(media_type))
+        media = self._followed(content[media_type])
+        bare = _bare(media_type)
+        schema = media.get("schema")
+        return Body(
+            bare if "*" not in bare else "text/plain" if kind == "text" else "application/json",
+            kind,
+            schema if is_object(schema) else {},
+            body.get("required") is True,
+            _text(body, "description"),
+            self._encodings(media) if kind == "form" else {},
+        )
+
+    def _encodings(self, media: Node) -> dict[str, Writing]:
+        encodings = media.get("encoding")
+        return {
+            name: self._writing({**encoding, "name": name}, "query")
+            for name, encoding in (encodings.items() if is_object(encodings) else ())
+            if is_object(encoding) and ("style" in encoding or "explode" in encoding)
+        }
+
+    def _responses(self, node: Json) -> tuple[Response, ...]:
+        responses = list[Response]()
+        for status, one in node.items() if is_object(node) else ():
+            try:
+                response = self._followed(one)
+                content = _members(response.get("content"))
+                schemas = {media.lower(): self._followed(inner).get("schema") for media, inner in content}
+            except UnusablePart:
+                continue  # a response that is not described well does not take the operation away
+            described = {media: schema if is_object(schema) else {} for media, schema in schemas.items()}
+            responses.append(Response(status, _text(response, "description"), described))
+        return tuple(responses)
+
+    # --- security -----------------------------------------------------------------------------------------------------
+
+    def _security(self, node: Node) -> tuple[tuple[str, ...], ...]:
+        security = node.get("security", self._description.root.get("security"))
+        return tuple(tuple(alternative) for alternative in _objects(security))
+
+    def _schemes(self) -> dict[str, Scheme]:
+        components = dict(_members(self._description.root.get("components")))
+        schemes = dict[str, Scheme]()
+        for name, node in _members(components.get("securitySchemes")):
+            try:
+                scheme = _scheme(self._followed(node))
+            except UnusablePart:
+                continue
+            if scheme is not None:
+                schemes[name] = scheme
+        return schemes
+
+
+def _scheme(node: Node) -> Scheme | None:
+    """The scheme; ``None`` for one that a fixed secret does not fill."""
+    kind, how, location = node.get("type"), _text(node, "scheme").lower(), node.get("in")
+    if kind == "apiKey" and location in ("header", "query", "cookie"):
+        return Scheme("apiKey", location, _text(node, "name"))
+    if kind == "http" and how in ("basic", "bearer"):
+        return Scheme("basic" if how == "basic" else "bearer")
+    return Scheme("bearer") if kind in ("oauth2", "openIdConnect") else None
+
+
+def _text(node: Node, name: str) -> str:
+    value = node.get(name)
+    return value if isinstance(value, str) else ""
+
+
+_KINDS: Final[Sequence[tuple[re.Pattern[str], BodyKind]]] = (
+    (re.compile(r"application/json|application/[\w.+-]+\+json|\*/\*|application/\*", re.ASCII), "json"),
+    (re.compile(re.escape(_FORM)), "form"),
+    (re.compile(r"text/[\w.+*-]+", re.ASCII), "text"),
+)
+
+
+def _kind(media_type: str) -> BodyKind | None:
+    bare = _bare(media_type)
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(bare)), None)
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
+
+
+def _rank(media_type: str) -> tuple[int, bool]:
+    kinds = [kind for _, kind in _KINDS]
+    kind = _kind(media_type)
+    return (kinds.index(kind) if kind is not None else len(kinds), media_type != "application/json")

@@ -1,0 +1,334 @@
+"""Converts the schemas of a description to JSON Schema 2020-12.
+
+A tool has one schema for all of its arguments; what the description names once and uses often stands in its ``$defs``.
+The converted schema accepts what the original accepts, with four differences:
+
+- in a request there are no properties that are ``readOnly``, and in a response none that are ``writeOnly``;
+- what JSON cannot hold or a validator cannot judge is left out: formats of other systems, and ``x-`` keywords;
+- a branch that a ``discriminator`` maps accepts the mapped names alone;
+- what lies behind many references accepts every value: the API itself judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from tooltrue.errors import SchemaError
+from tooltrue.jsonrpc.messages import Json, is_array, is_number, is_object
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue_toolbox.openapi.document import Description, Node, UnusablePart
+from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
+from tooltrue_toolbox.openapi.wording import (
+    REASON_DYNAMIC_REFERENCE,
+    REASON_SCHEMA_TOO_DEEP,
+    REASON_SCHEMA_TOO_LARGE,
+)
+
+__all__ = ["Direction", "SchemaConversion"]
+
+Direction: TypeAlias = Literal["request", "response"]
+
+_MAX_NODES: Final = 4_000
+_MAX_DEPTH: Final = 40
+_MAX_DESCRIBED: Final = 1_200
+"""The parts of schemas after which nothing more is described: a definition beyond it accepts every value."""
+_MAX_LEVELS: Final = 8
+_CUT: Final[Mapping[str, Json]] = {"description": "Not described here: see the documentation of the API."}
+_TEXT: Final = 240
+"""The most characters of the description of a property."""
+
+_OF_SCHEMA: Final = frozenset(
+    (
+        "additionalProperties",
+        "contains",
+        "if",
+        "then",
+        "else",
+        "not",
+        "items",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    )
+)
+_OF_SCHEMAS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
+_OF_NAMES: Final = frozenset(("properties", "patternProperties", "dependentSchemas"))
+_AS_THEY_ARE: Final = frozenset(
+    (
+        "type",
+        "enum",
+        "const",
+        "required",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minContains",
+        "maxContains",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "deprecated",
+        "contentEncoding",
+        "contentMediaType",
+    )
+)
+_FORMATS: Final = frozenset(
+    (
+        "date",
+        "date-time",
+        "time",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uri",
+        "uri-reference",
+        "uuid",
+        "json-pointer",
+        "regex",
+    )
+)
+"""The formats that are asserted. Others mean something else to each API, or nothing."""
+_INT32: Final = (-(2**31), 2**31 - 1)
+
+
+class SchemaConversion:
+    """The conversion of all schemas of one tool. ``definitions`` collects what ``#/$defs/NAME`` refers to.
+
+    A conversion raises :class:`UnusablePart` for what is too large, leads nowhere, or cannot be converted.
+    """
+
+    def __init__(self, description: Description, direction: Direction, *, patterns: bool = True) -> None:
+        self._description = description
+        self._direction: Direction = direction
+        self._has_patterns = patterns
+        self._hidden = "readOnly" if direction == "request" else "writeOnly"
+        self._names: dict[str, str] = {}
+        self._nodes = self._level = 0
+        self._pending: list[tuple[str, Json]] = []
+        self.definitions: dict[str, dict[str, Json]] = {}
+
+    def convert(self, schema: Json) -> dict[str, Json]:
+        """The schema as JSON Schema 2020-12; its references lead to ``definitions``."""
+        converted = _as_object(self._schema(schema, 0))
+        # Level by level, and not by recursion: what is described nearest to the root is of most use.
+        while self._pending:
+            level, self._pending = self._pending, []
+            self._level += 1
+            for name, waiting in level:
+                is_cut = self._level > _MAX_LEVELS or self._nodes > _MAX_DESCRIBED
+                self.definitions[name] = dict(_CUT) if is_cut else _as_object(self._schema(waiting, 0))
+        return converted
+
+    # --- one schema ---------------------------------------------------------------------------------------------------
+
+    def _schema(self, node: Json, depth: int) -> Json:
+        if isinstance(node, bool):
+            return node
+        if not is_object(node):
+            return {}
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            raise UnusablePart(REASON_SCHEMA_TOO_LARGE, limit=_MAX_NODES)
+        if depth > _MAX_DEPTH:
+            raise UnusablePart(REASON_SCHEMA_TOO_DEEP, limit=_MAX_DEPTH)
+        if "$dynamicRef" in node or "$recursiveRef" in node:
+            raise UnusablePart(REASON_DYNAMIC_REFERENCE)
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            return self._referring(reference, node, depth)
+        return self._keywords(node, depth)
+
+    def _referring(self, reference: str, node: Node, depth: int) -> Json:
+        target = self._target(reference, depth)
+        # OpenAPI 3.0 ignores what stands beside a reference; in 3.1 it counts too.
+        beside = {} if self._description.version == "3.0" else {key: node[key] for key in node if key != "$ref"}
+        if not beside:
+            return target
+        converted = self._keywords(beside, depth)
+        if not is_object(target):
+            return {**converted, "allOf": [target]}
+        if not (converted.keys() & target.keys()):
+            return {**target, **converted}
+        return {**converted, "allOf": [*self._listed(converted.get("allOf")), target]}
+
+    def _listed(self, value: Json) -> list[Json]:
+        return value if is_array(value) else []
+
+    def _target(self, reference: str, depth: int) -> Json:
+        if (name := self._names.get(reference)) is not None:
+            return {"$ref": f"#/$defs/{name}"}
+        schema = self._description.at(reference)
+        if is_object(schema) and not any(
+            isinstance(value, dict | list) for key, value in schema.items() if key != "enum"
+        ):
+            return self._schema(schema, depth + 1) if "$ref" not in schema else self._chained(schema, reference, depth)
+        return self._defined(reference, schema)
+
+    def _chained(self, schema: Node, reference: str, depth: int) -> Json:
+        self._description.followed(dict(schema))  # a cycle of references alone raises here
+        return self._schema(dict(schema), depth + 1)
+
+    def _defined(self, reference: str, schema: Json) -> Json:
+        last = reference.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        name = free_name(identifier(last, 40) or "schema", self.definitions)
+        self._names[reference] = name
+        self.definitions[name] = {}
+        self._pending.append((name, schema))
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _keywords(self, node: Node, depth: int) -> dict[str, Json]:
+        made: dict[str, Json] = {}
+        for key, value in node.items():
+            if key in _AS_THEY_ARE:
+                made[key] = value
+            elif key in _OF_SCHEMA:
+                made[key] = self._schema(value, depth + 1)
+            elif key in _OF_SCHEMAS and is_array(value):
+                made[key] = [self._schema(one, depth + 1) for one in value]
+            elif key in _OF_NAMES and is_object(value):
+                made[key] = {name: self._schema(one, depth + 1) for name, one in value.items()}
+        if isinstance(text := node.get("description"), str) and (text := plain_text(text)):
+            made["description"] = shortened(text, _TEXT)
+        if not self._has_patterns:
+            made.pop("pattern", None)
+        self._set_bounds(made)
+        self._set_format(made, node)
+        self._set_type(made, node)
+        self._set_properties(made, node)
+        self._map_branches(made, node, depth)
+        self._set_values(made, node)
+        return made if not self._may_be_null(node) else _or_null(made)
+
+    # --- what differs -------------------------------------------------------------------------------------------------
+
+    def _set_bounds(self, made: dict[str, Json]) -> None:
+        """In OpenAPI 3.0 an exclusive bound is a mark beside the bound."""
+        for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            mark = made.get(exclusive)
+            if not isinstance(mark, bool):
+                continue
+            del made[exclusive]
+            if mark and is_number(made.get(bound)):
+                made[exclusive] = made.pop(bound)
+
+    def _set_format(self, made: dict[str, Json], node: Node) -> None:
+        name = node.get("format")
+        if name == "int32" and node.get("type") == "integer":
+            if "exclusiveMinimum" not in made:
+                made.setdefault("minimum", _INT32[0])
+            if "exclusiveMaximum" not in made:
+                made.setdefault("maximum", _INT32[1])
+        elif name == "byte" and node.get("type") == "string":
+            made["contentEncoding"] = "base64"
+        elif name in _FORMATS and node.get("type") in ("string", None):
+            made["format"] = name
+
+    def _set_type(self, made: dict[str, Json], node: Node) -> None:
+        kind = made.get("type")
+        if node.get("nullable") is not True or not isinstance(kind, str):
+            return
+        made["type"] = [kind, "null"]
+        if is_array(options := made.get("enum")) and None not in options:
+            made["enum"] = [*options, None]
+
+    def _may_be_null(self, node: Node) -> bool:
+        """By the specification ``nullable`` counts beside ``type`` alone. Many APIs return null where it stands beside
+        ``allOf``, so that a response may; a request never holds it."""
+        return node.get("nullable") is True and "type" not in node and self._direction == "response"
+
+    def _set_properties(self, made: dict[str, Json], node: Node) -> None:
+        """Leave out the properties that the other direction has alone."""
+        properties = node.get("properties")
+        hidden = {name for name, one in (properties.items() if is_object(properties) else ()) if self._is_hidden(one)}
+        if is_object(kept := made.get("properties")):
+            made["properties"] = {name: one for name, one in kept.items() if name not in hidden}
+        if is_array(required := made.get("required")):
+            made["required"] = [name for name in dict.fromkeys(map(str, required)) if name not in hidden]
+            if not made["required"]:
+                del made["required"]
+
+    def _is_hidden(self, schema: Json) -> bool:
+        try:
+            return is_object(schema) and (
+                schema.get(self._hidden) is True or self._description.followed(schema).get(self._hidden) is True
+            )
+        except UnusablePart:
+            return False  # the conversion of the property itself reports it
+
+    def _map_branches(self, made: dict[str, Json], node: Node, depth: int) -> None:
+        """Let each branch that a discriminator maps accept its own names. A branch without a mapping stays as it is:
+        its schema is often narrower than its name."""
+        discriminator = node.get("discriminator")
+        if not is_object(discriminator) or not is_object(mapping := discriminator.get("mapping")):
+            return
+        property_name = str(discriminator.get("propertyName", ""))
+        for keyword in ("oneOf", "anyOf"):
+            branches, converted = node.get(keyword), made.get(keyword)
+            if not is_array(branches) or not is_array(converted):
+                continue
+            made[keyword] = [
+                _mapped(one, property_name, list(_names_of(branch, mapping)))
+                for one, branch in zip(converted, branches, strict=True)
+            ]
+
+    def _set_values(self, made: dict[str, Json], node: Node) -> None:
+        """Keep a default and an example of a plain value if they are valid."""
+        if not _is_leaf(made):
+            return
+        examples: list[Json] = node["examples"][:1] if is_array(node.get("examples")) else []
+        found = {"example": [node["example"]] if "example" in node else examples, "default": [node.get("default")]}
+        has_default = "default" in node
+        if not (found["example"] or has_default):
+            return
+        try:
+            schema = compile_schema(made, bounds=OWN)
+        except SchemaError:
+            return  # the tool reports it
+        if found["example"] and _is_short(found["example"][0]) and schema.accepts(found["example"][0]):
+            made["examples"] = found["example"]
+        if has_default and schema.accepts(node["default"]):
+            made["default"] = node["default"]
+
+
+def _as_object(schema: Json) -> dict[str, Json]:
+    return schema if is_object(schema) else ({} if schema else {"not": {}})
+
+
+def _or_null(schema: dict[str, Json]) -> dict[str, Json]:
+    text = schema.pop("description", None)
+    return {"anyOf": [schema, {"type": "null"}], **({} if text is None else {"description": text})}
+
+
+def _is_leaf(schema: Mapping[str, Json]) -> bool:
+    return not schema.keys() & (_OF_SCHEMAS | _OF_SCHEMA | _OF_NAMES | {"$ref"})
+
+
+def _is_short(value: Json) -> bool:
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= 80)
+
+
+def _names_of(branch: Json, mapping: Mapping[str, Json]) -> Iterator[str]:
+    """The names that a mapping gives to a branch, by its reference or by the name of its schema."""
+    reference = branch.get("$ref") if is_object(branch) else None
+    if isinstance(reference, str):
+        for name, target in mapping.items():
+            if target in (reference, reference.rpartition("/")[2]):
+                yield name
+
+
+def _mapped(branch: Json, property_name: str, names: list[str]) -> Json:
+    if not names:
+        return branch
+    own: dict[str, Any] = {"properties": {property_name: {"enum": names}}, "required": [property_name]}
+    return {**own, "allOf": [branch]}

@@ -1,0 +1,58 @@
+"""Texts of a description for a model and for names: without markup, invisible characters and excess."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections.abc import Collection
+from typing import Final
+
+from tooltrue.protocol.characters import cleaned
+
+__all__ = ["free_name", "identifier", "plain_text", "shortened"]
+
+_COMMENT: Final = re.compile(r"<!--.{0,10000}?-->|<(script|style)\b[^<>]{0,1000}>.{0,10000}?</\1\s*>", re.DOTALL | re.I)
+_ELEMENT: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:\s[^<>]{0,2000})?/?>")
+_PICTURE: Final = re.compile(r"!\[([^\[\]]{0,500})\]\([^()]{0,1000}\)")
+_LINK: Final = re.compile(r"\[([^\[\]]{0,500})\]\([^()]{0,1000}\)")
+_BLANKS: Final = re.compile(r"\s+")
+_LONGEST: Final = 20_000
+_SENTENCE: Final = re.compile(r"[.!?。！？](?=\s|$)")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")
+
+
+def plain_text(text: str) -> str:
+    """``text`` as one paragraph: HTML, the addresses of links and pictures, and hidden characters are removed."""
+    bare = _COMMENT.sub(" ", html.unescape(text[:_LONGEST]))
+    bare = _LINK.sub(r"\1", _PICTURE.sub(r"\1", _ELEMENT.sub(" ", bare)))
+    return _BLANKS.sub(" ", cleaned(bare, {})).strip()
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most ``limit`` characters of ``text``, which end with a sentence where that keeps half of them."""
+    if len(text) <= limit:
+        return text
+    part = text[: limit - 1]
+    ends = [match.end() for match in _SENTENCE.finditer(part)]
+    if ends and ends[-1] >= limit // 2:
+        return part[: ends[-1]]
+    return f"{part.rpartition(' ')[0] or part}…"
+
+
+def identifier(text: str, limit: int) -> str:
+    """``text`` in snake case, with ASCII letters, digits and underscores alone; empty if it has none such. A longer one
+    ends with a digest of the whole."""
+    name = _NO_WORD.sub("_", _HUMP.sub("_", text)).strip("_").lower()
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 7].rstrip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """``name``, with a number if it is among ``taken``."""
+    if name not in taken:
+        return name
+    number = next(number for number in range(2, len(taken) + 3) if f"{name}_{number}" not in taken)
+    return f"{name}_{number}"

@@ -1,0 +1,166 @@
+"""What a tool of an operation publishes: its name, its texts, its effect and the schema of its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from tooltrue.jsonrpc.messages import Json, is_object
+from tooltrue_toolbox.openapi.document import Description
+from tooltrue_toolbox.openapi.operation import Operation, Parameter
+from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
+from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
+
+__all__ = [
+    "MAX_NAME",
+    "ApiEffect",
+    "ToolForm",
+    "argument_names",
+    "described",
+    "effect_of",
+    "input_schema",
+    "success_schemas",
+    "tool_name",
+]
+
+ApiEffect: TypeAlias = Literal["read", "write", "destructive"]
+
+MAX_NAME: Final = 48
+"""The most characters of a name: clients put the name of the server before it, and take 64 in all."""
+_MAX_ARGUMENT: Final = 60
+_DESCRIPTION: Final = 900
+_TITLE: Final = 80
+_ARGUMENT_TEXT: Final = 300
+_ERRORS: Final = 5
+_EFFECTS: Final[Mapping[str, ApiEffect]] = {"GET": "read", "HEAD": "read", "DELETE": "destructive"}
+_SENTENCES: Final[Mapping[ApiEffect, str]] = {
+    "read": "Sends {}. Side effects: none.",
+    "write": "Sends {}. Side effects: changes data at the API.",
+    "destructive": "Sends {}. Side effects: may delete data at the API.",
+}
+_VERBS: Final = {"GET": "get", "HEAD": "check", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolForm:
+    """How an operation becomes a tool. ``hidden`` arguments are never sent, and ``fixed`` ones always have this value;
+    neither is shown. Both are by the names of arguments."""
+
+    operation: Operation
+    name: str
+    title: str
+    description: str
+    effect: ApiEffect
+    hidden: frozenset[str] = frozenset()
+    fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+def tool_name(operation: Operation, taken: Collection[str]) -> str:
+    """The name of the tool: the operation id, or else the method and the path, in snake case."""
+    from_path = f"{_VERBS[operation.method]}_{operation.path.replace('{', 'by_')}"
+    name = identifier(operation.id, MAX_NAME) or identifier(from_path, MAX_NAME) or _VERBS[operation.method]
+    return free_name(name, taken)
+
+
+def effect_of(operation: Operation) -> ApiEffect:
+    """The effect of a method: GET and HEAD read, DELETE destroys, and the others write."""
+    return _EFFECTS.get(operation.method, "write")
+
+
+def described(operation: Operation, effect: ApiEffect) -> tuple[str, str]:
+    """The title and the description of the tool: what the API says, the request, and the errors that it documents."""
+    summary, text = plain_text(operation.summary), plain_text(operation.description)
+    parts = [_sentence(summary)] if summary and not text.startswith(summary.rstrip(".")) else []
+    parts += [_sentence(shortened(text, _DESCRIPTION))] if text else []
+    own = " ".join(parts) or f"Call {operation.key} of the API."
+    errors = [
+        f"{response.status} {shortened(plain_text(response.description), 80).rstrip('.')}"
+        for response in operation.responses
+        if response.status[:1] == "4" and response.description
+    ]
+    lines = [own, "Deprecated by the API." if operation.deprecated else "", _SENTENCES[effect].format(operation.key)]
+    lines += [f"Errors: {'; '.join(errors[:_ERRORS])}."] if errors else []
+    return shortened(summary, _TITLE) or operation.key[:_TITLE], "\n\n".join(filter(None, lines))
+
+
+def _sentence(text: str) -> str:
+    return text if text[-1:] in ".!?…。！？:" else f"{text}."
+
+
+def argument_names(operation: Operation) -> tuple[dict[str, Parameter], str | None]:
+    """The parameters by the names of their arguments, and the name for the body, if there is one.
+
+    A name has the characters that all model providers accept, and two parameters never share one.
+    """
+    names = dict[str, Parameter]()
+    for parameter in operation.parameters:
+        plain = _UNSAFE.sub("_", parameter.name).strip("_.-")[:_MAX_ARGUMENT] or parameter.location
+        if plain in names:
+            plain = free_name(f"{plain}_in_{parameter.location}", names)
+        names[plain] = parameter
+    return names, None if operation.body is None else free_name("body", names)
+
+
+def input_schema(description: Description, form: ToolForm, *, patterns: bool) -> dict[str, Json]:
+    """The schema of the arguments. Raises ``UnusablePart`` for a schema that cannot be converted."""
+    conversion = SchemaConversion(description, "request", patterns=patterns)
+    names, body_name = argument_names(form.operation)
+    properties, required = dict[str, Json](), list[str]()
+    absent = form.hidden | form.fixed.keys()
+    for name, parameter in names.items():
+        if name in absent:
+            continue
+        properties[name] = _argument(conversion.convert(dict(parameter.schema)), parameter)
+        if parameter.required:
+            required.append(name)
+    body = form.operation.body
+    if body is not None and body_name is not None and body_name not in absent:
+        schema = conversion.convert(dict(body.schema)) if body.kind != "text" else {"type": "string"}
+        text = shortened(plain_text(body.description), _ARGUMENT_TEXT) or _body_text(schema)
+        properties[body_name] = {**schema, "description": text}
+        if body.required:
+            required.append(body_name)
+    made: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        made["required"] = list(required)
+    if conversion.definitions:
+        made["$defs"] = dict(conversion.definitions)
+    return made
+
+
+def _argument(schema: dict[str, Json], parameter: Parameter) -> dict[str, Json]:
+    text = shortened(plain_text(parameter.description), _ARGUMENT_TEXT)
+    if text or "description" not in schema:
+        schema = {**schema, "description": text or _parameter_text(parameter)}
+    return {**schema, "deprecated": True} if parameter.deprecated else schema
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    return f"The {parameter.location} parameter {plain_text(parameter.name)} of the API"
+
+
+def _body_text(schema: Mapping[str, Json]) -> str:
+    own = schema.get("description")
+    if isinstance(own, str):
+        return own
+    properties = schema.get("properties")
+    names = ", ".join(list(properties)[:8]) if is_object(properties) else ""
+    return f"The content of the request: {names}" if names else "The content of the request"
+
+
+def success_schemas(operation: Operation) -> list[tuple[str, Json]] | None:
+    """The status and the schema of each answer that tells of success; ``None`` if one of them promises no JSON."""
+    found = list[tuple[str, Json]]()
+    for response in operation.responses:
+        if response.status[:1] not in ("2", "d"):
+            continue
+        schema = next((schema for media, schema in response.schemas.items() if "json" in media or "*" in media), None)
+        if response.status[:1] == "d" and found:
+            continue  # the default of an operation that describes its success is that of errors
+        if schema is None:
+            return None
+        found.append((response.status, dict(schema)))
+    return found or None

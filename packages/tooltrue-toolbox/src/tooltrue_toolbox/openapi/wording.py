@@ -1,0 +1,305 @@
+"""Messages of the tools made of a description of an HTTP API, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tooltrue.wording import message
+
+# for the operator: the description
+DESCRIPTION_UNREADABLE: Final = message(
+    "TT6800",
+    "{file} is not read as a description of an API: {problem}.",
+    "无法将 {file} 作为 API 描述读取：{problem}。",
+)
+DESCRIPTION_VERSION_UNKNOWN: Final = message(
+    "TT6801",
+    "{file} is no description of a known version ({version!r}): it begins with 'openapi: 3.0.…' or '3.1.…', or with "
+    "'swagger: \"2.0\"'.",
+    "{file} 不是已知版本的 API 描述（{version!r}）：应以 'openapi: 3.0.…' 或 '3.1.…'，或 'swagger: \"2.0\"' 开头。",
+)
+DESCRIPTION_INVALID: Final = message(
+    "TT6802",
+    "{file} is not valid at {place}: {problem}. Correct the description, or ask its author.",
+    "{file} 在 {place} 处无效：{problem}。请更正该描述，或联系其作者。",
+)
+DESCRIPTION_LEAVES_FILE: Final = message(
+    "TT6803",
+    "{file} has {keyword} {value!r} at {place}. No other file or address is opened, and no part is named anew: bundle "
+    "the description into one file whose references begin with '#'.",
+    "{file} 在 {place} 处有 {keyword} {value!r}。不会打开其他文件或地址，也不支持为部分内容另行命名："
+    "请将描述打包为一个文件，其引用以 '#' 开头。",
+)
+OPERATION_LEFT_OUT: Final = message(
+    "TT6804",
+    "{operation} is left out: {problem}.",
+    "{operation} 已被略去：{problem}。",
+)
+NO_OPERATION_LEFT: Final = message(
+    "TT6805",
+    "{file} has no operation that is selected and can be served. It has {count}; the log says why others are left out.",
+    "{file} 中没有被选中且可提供的操作。共有 {count} 个；日志说明了其余操作被略去的原因。",
+)
+MORE_LEFT_OUT: Final = message(
+    "TT6806",
+    "{count} more operations are left out; tooltrue openapi plan lists all of them, with the reasons.",
+    "另有 {count} 个操作被略去；tooltrue openapi plan 会列出全部及其原因。",
+)
+
+# for the operator: the settings
+API_URL_REQUIRED: Final = message(
+    "TT6810",
+    "openapi needs --api-url URL: the address of the API is yours to set, and never taken from the description. It "
+    "names {servers}.",
+    "openapi 需要 --api-url URL：API 的地址由您设定，从不取自描述。描述中写的是 {servers}。",
+)
+API_URL_WITH_QUERY: Final = message(
+    "TT6811",
+    "{url} cannot be the address of an API: it has a query or a fragment. Give the part before it.",
+    "{url} 不能作为 API 的地址：它含有查询或片段。请给出其之前的部分。",
+)
+API_SECRET_INVALID: Final = message(
+    "TT6812",
+    "--api-secret {given!r} is not SCHEME=VARIABLE with a security scheme of the description ({known}).",
+    "--api-secret {given!r} 不是 SCHEME=VARIABLE 的形式，或不是描述中的安全方案（{known}）。",
+)
+API_SECRET_UNSET: Final = message(
+    "TT6813",
+    "The environment variable {variable}, for the security scheme {scheme}, is empty or holds characters that no "
+    "header may have. Set it to the secret; basic wants USER:PASSWORD.",
+    "安全方案 {scheme} 的环境变量 {variable} 为空，或含有请求头不允许的字符。请改正；basic 需要 USER:PASSWORD。",
+)
+OPERATIONS_PATTERN_INVALID: Final = message(
+    "TT6814",
+    "--operations {given!r} is none of tag:PATTERN, path:PATTERN, method:NAME and id:PATTERN.",
+    "--operations {given!r} 不是 tag:PATTERN、path:PATTERN、method:NAME 或 id:PATTERN 之一。",
+)
+
+# for the operator: a plan
+PLAN_INVALID: Final = message(
+    "TT6820",
+    "The plan {file} is not valid: {problem}.",
+    "计划文件 {file} 无效：{problem}。",
+)
+REASON_PLAN_UNKNOWN_KEY: Final = message(
+    "TT6821",
+    "{place} has the unknown key {key!r}; it may have {known}",
+    "{place} 含有未知的键 {key!r}；可用的键为 {known}",
+)
+REASON_PLAN_WRONG_TYPE: Final = message(
+    "TT6822",
+    "{key} of {place} has to be {wanted}",
+    "{place} 的 {key} 必须是 {wanted}",
+)
+REASON_PLAN_UNKNOWN_OPERATION: Final = message(
+    "TT6823",
+    "the description has no operation {operation!r}; near it: {nearest}",
+    "描述中没有操作 {operation!r}；相近的有：{nearest}",
+)
+REASON_PLAN_TWICE: Final = message(
+    "TT6824",
+    "{what!r} stands there twice",
+    "{what!r} 出现了两次",
+)
+REASON_PLAN_EFFECT: Final = message(
+    "TT6825",
+    "{operation} cannot be lowered to the effect {effect}: only POST can, to read",
+    "{operation} 的作用不能降为 {effect}：只有 POST 可以降为 read",
+)
+REASON_PLAN_PARAMETER: Final = message(
+    "TT6826",
+    "{operation} has no parameter {name!r}; it has {known}",
+    "{operation} 没有参数 {name!r}；它有 {known}",
+)
+REASON_PLAN_HIDES_REQUIRED: Final = message(
+    "TT6827",
+    "{operation} requires the parameter {name!r}, so it cannot be hidden: fix its value instead",
+    "{operation} 要求参数 {name!r}，因此不能隐藏：请改为固定其值",
+)
+REASON_PLAN_VALUE: Final = message(
+    "TT6828",
+    "the fixed value of {name!r} does not fit {operation}: {problem}",
+    "{name!r} 的固定值不符合 {operation}：{problem}",
+)
+REASON_PLAN_NAME: Final = message(
+    "TT6829",
+    "{name!r} is no name of a tool: up to {limit} letters, digits, '_' and '-'",
+    "{name!r} 不是工具名称：最多 {limit} 个字母、数字、'_' 和 '-'",
+)
+REASON_PLAN_LEFT_OUT: Final = message(
+    "TT6830",
+    "{operation} cannot be served: {problem}",
+    "无法提供 {operation}：{problem}",
+)
+LABEL_PLAN_TEXT: Final = message("TT6831", "text", "文本")
+LABEL_PLAN_NAMES: Final = message("TT6833", "a list of names", "名称列表")
+LABEL_PLAN_TABLE: Final = message("TT6834", "a table", "表")
+LABEL_PLAN_TABLES: Final = message("TT6835", "a list of tables", "表的列表")
+LABEL_PLAN_EFFECT: Final = message("TT6836", "read, write or destructive", "read、write 或 destructive")
+LABEL_PLAN_FILE: Final = message("TT6837", "the file", "该文件")
+
+# why a file or an operation is not read
+REASON_FILE_TOO_LARGE: Final = message("TT6840", "it has more than {limit} MiB", "它超过 {limit} MiB")
+REASON_DESCRIPTION_TOO_LARGE: Final = message(
+    "TT6841",
+    "it has more than {limit} values, those of aliases counted each time",
+    "它含有超过 {limit} 个值（别名每次使用均计入）",
+)
+REASON_DESCRIPTION_TOO_DEEP: Final = message(
+    "TT6842", "it is nested more than {limit} levels deep", "其嵌套超过 {limit} 层"
+)
+REASON_DESCRIPTION_NOT_OBJECT: Final = message("TT6843", "an object is expected", "此处应为对象")
+REASON_YAML_INVALID: Final = message(
+    "TT6844", "line {line} is no valid YAML: {problem}", "第 {line} 行不是有效的 YAML：{problem}"
+)
+REASON_YAML_ALIAS_CYCLE: Final = message(
+    "TT6845", "the alias {name!r} stands within its own value, or as a key", "别名 {name!r} 位于其自身的值中，或用作键"
+)
+REASON_YAML_DUPLICATE_KEY: Final = message(
+    "TT6846", "line {line} has the key {key!r} a second time", "第 {line} 行重复了键 {key!r}"
+)
+REASON_YAML_KEY_NOT_TEXT: Final = message("TT6847", "line {line} has a key that is no text", "第 {line} 行的键不是文本")
+REASON_YAML_TAG: Final = message("TT6848", "line {line} has the tag {tag!r}", "第 {line} 行含有标签 {tag!r}")
+REASON_REFERENCE_NOT_FOUND: Final = message(
+    "TT6850", "its reference {reference!r} leads nowhere", "其引用 {reference!r} 没有指向任何内容"
+)
+REASON_REFERENCE_CYCLE: Final = message(
+    "TT6851", "its references lead back to themselves, or are too many in a row", "其引用指回自身，或连续引用过多"
+)
+REASON_METHOD_NOT_SERVED: Final = message("TT6852", "the method {method} is not served", "不提供方法 {method}")
+REASON_SERVER_OF_ITS_OWN: Final = message(
+    "TT6853",
+    "it has a server of its own, and requests go to one address alone",
+    "它有自己的服务器，而请求只发往一个地址",
+)
+REASON_PATH_PARAMETERS: Final = message(
+    "TT6854", "its path and its path parameters do not agree", "其路径与路径参数不一致"
+)
+REASON_HEADER_OF_TRANSPORT: Final = message(
+    "TT6855", "it requires the header {name}, which belongs to the transport", "它要求属于传输层的请求头 {name}"
+)
+REASON_STYLE_NOT_SERVED: Final = message(
+    "TT6856", "the style {style!r} of {name!r} is not one of its place", "{name!r} 的样式 {style!r} 不适用于其位置"
+)
+REASON_BODY_MEDIA_TYPE: Final = message(
+    "TT6857", "its body is none of JSON, a form and text ({types})", "其请求体不是 JSON、表单或文本（{types}）"
+)
+REASON_SCHEMA_TOO_LARGE: Final = message(
+    "TT6858", "its schema has more than {limit} parts", "其架构超过 {limit} 个部分"
+)
+REASON_SCHEMA_TOO_DEEP: Final = message("TT6859", "its schema is nested too deeply", "其架构嵌套过深")
+REASON_DYNAMIC_REFERENCE: Final = message("TT6860", "it has a dynamic reference", "它含有动态引用")
+REASON_SCHEMA_REFUSED: Final = message("TT6861", "its schema is refused: {problem}", "其架构被拒绝：{problem}")
+
+# for the model: arguments
+PATH_VALUE_LEAVES_SEGMENT: Final = message(
+    "TT6900",
+    "{name} cannot be {value!r}: it is one segment of the path {path}, and must not be empty, '.' or '..', lead "
+    "upward, or hold control characters. No request was sent. Give the plain identifier.",
+    "{name} 不能是 {value!r}：它是路径 {path} 中的一段，不得为空、'.' 或 '..'，不得指向上级，也不得含有控制字符。"
+    "未发送请求。请给出纯粹的标识符。",
+)
+HEADER_VALUE_INVALID: Final = message(
+    "TT6901",
+    "{name} goes into a header, which holds one line of ASCII without control characters. No request was sent. Give "
+    "such a value.",
+    "{name} 会写入请求头，只能是一行不含控制字符的 ASCII。未发送请求。请给出这样的值。",
+)
+VALUE_NOT_WRITABLE: Final = message(
+    "TT6902",
+    "{name} cannot be written as the API wants it: the style {style} has no form for a value within a value. No "
+    "request was sent. Give a plain value, or a flat list or object.",
+    "{name} 无法按 API 要求的方式书写：样式 {style} 不支持嵌套的值。未发送请求。请给出简单的值，或单层的列表或对象。",
+)
+SECRET_MISSING: Final = message(
+    "TT6903",
+    "{operation} needs a secret for the security scheme {scheme}, and the operator of this server has set none. No "
+    "request was sent. Tell the user: --api-secret {scheme}=VARIABLE sets it.",
+    "{operation} 需要安全方案 {scheme} 的密钥，而本服务器的运营者未设置。未发送请求。"
+    "请告知用户：由 --api-secret {scheme}=VARIABLE 设置。",
+)
+
+# for the model: answers of the API
+API_REFUSED_VALUES: Final = message(
+    "TT6910",
+    "{operation} answered with status {status}{said}. Nothing is known to have changed. Correct the arguments, and "
+    "call again.",
+    "{operation} 应答状态为 {status}{said}。未知有任何更改。请更正参数后重试。",
+)
+API_REFUSED_SECRET: Final = message(
+    "TT6911",
+    "{operation} answered with status {status}{said}: the secret of this server is missing a right, or is refused. "
+    "Another try does not help; tell the user.",
+    "{operation} 应答状态为 {status}{said}：本服务器的密钥无权限或被拒绝。重试无济于事；请告知用户。",
+)
+API_NOT_FOUND: Final = message(
+    "TT6912",
+    "{operation} answered with status {status}{said}: there is no such object, or it is gone. Check the identifiers; a "
+    "tool that lists or searches has those that exist.",
+    "{operation} 应答状态为 {status}{said}：对象不存在或已删除。请检查标识符；列出或搜索的工具可给出现有的标识符。",
+)
+API_BUSY: Final = message(
+    "TT6913",
+    "{operation} answered with status {status}{said}: it is busy. Call again in {seconds} s, not earlier.",
+    "{operation} 应答状态为 {status}{said}：服务繁忙。请在 {seconds} 秒后再调用，不要提前。",
+)
+API_FAILED: Final = message(
+    "TT6914",
+    "{operation} answered with status {status}{said}. The fault is with the API. Try again later, or tell the user.",
+    "{operation} 应答状态为 {status}{said}。问题出在 API 一侧。请稍后重试，或告知用户。",
+)
+API_OUTCOME_UNKNOWN: Final = message(
+    "TT6915",
+    "Whether {operation} took effect is not known: {problem}. Look at the state with a tool that reads before you call "
+    "again.",
+    "无法确定 {operation} 是否已生效：{problem}。再次调用之前，请先用读取类工具查看状态。",
+)
+API_UNREACHABLE: Final = message(
+    "TT6916",
+    "{operation} got no answer: {problem}. Nothing was changed. Try again later, or tell the user.",
+    "{operation} 没有得到应答：{problem}。未做任何更改。请稍后重试，或告知用户。",
+)
+API_REDIRECTED: Final = message(
+    "TT6917",
+    "{operation} answered with status {status}, which leads to another address. It is not followed. Tell the user: the "
+    "operator may set another --api-url.",
+    "{operation} 应答状态为 {status}，指向另一个地址。不会跟随。请告知用户：运营者可设置其他 --api-url。",
+)
+API_RESULT_UNEXPECTED: Final = message(
+    "TT6918",
+    "{operation} succeeded with status {status}, and its answer is not the JSON that the description promises. Do not "
+    "repeat a call that changes something; tell the user.",
+    "{operation} 已成功（状态 {status}），但其应答不是描述所承诺的 JSON。请勿重复会更改数据的调用；请告知用户。",
+)
+API_SAID: Final = message("TT6920", " and {message!r}", "，消息为 {message!r}")
+API_SAID_NOTHING: Final = message("TT6921", " and no message", "，没有消息")
+API_RESULT_NOT_TEXT: Final = message(
+    "TT6922",
+    "The answer, status {status}, is {kind} of {size} bytes, which is not text, and is not shown.",
+    "应答（状态 {status}）是 {size} 字节的 {kind}，不是文本，不予显示。",
+)
+API_RESULT_EMPTY: Final = message(
+    "TT6923", "Done, with status {status} and no content.", "已完成，状态 {status}，无内容。"
+)
+RESPONSE_DIFFERS: Final = message(
+    "TT6930",
+    "The answer of {operation}, status {status}, differs from the description: {problem}.",
+    "{operation} 的应答（状态 {status}）与描述不符：{problem}。",
+)
+RESPONSE_SCHEMA_UNUSABLE: Final = message(
+    "TT6931",
+    "The answers of {operation} are not compared with the description: {problem}.",
+    "不会将 {operation} 的应答与描述比较：{problem}。",
+)
+
+# for the verb
+PLAN_WRITTEN: Final = message(
+    "TT6940",
+    "{file}: {count} operations. Edit it, then: {command}",
+    "{file}：{count} 个操作。编辑后运行：{command}",
+)
+PLAN_EXISTS: Final = message(
+    "TT6941",
+    "{file} is there already, and may have been edited. Remove it, or name another file with --output.",
+    "{file} 已存在，可能已被编辑。请将其删除，或用 --output 指定其他文件。",
+)
