@@ -1,6 +1,8 @@
 """An API that is described: it answers what a test wants, and another library judges each request by the description.
 
 The judge is ``openapi-core``, which shares with the family neither its reader of parameters nor its schemas' validator.
+It has names of its own for path parameters of the styles ``label`` and ``matrix``, so that it judges no operation with
+them: ``uritemplate`` does, in tests/unit/toolbox/test_openapi_requests.py.
 """
 
 from __future__ import annotations
@@ -33,6 +35,13 @@ def api_tools(site: Site, file: Path = PETSTORE, *patterns: str, **settings: Any
     return toolset(api, forms_of(api, patterns), made)
 
 
+class _Body(bytes):
+    """A body that is there: openapi-core takes an empty one for none, and an empty form is one."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class _JudgedRequest:
     """A request as it came, in the form that openapi-core reads."""
 
@@ -40,7 +49,7 @@ class _JudgedRequest:
         self.host_url = host
         self.path = asked.path
         self.method = asked.method.lower()
-        self.body = asked.body or None
+        self.body = _Body(asked.body) if "content-type" in asked.headers else None
         self.content_type = asked.headers.get("content-type", "application/octet-stream")
         cookies = dict(one.strip().split("=", 1) for one in asked.headers.get("cookie", "").split(";") if "=" in one)
         self.parameters = RequestParameters(
@@ -63,6 +72,8 @@ class Judge:
         self.answer: Callable[[Asked], Said] = lambda asked: Said(200, {})
 
     def __call__(self, asked: Asked) -> Said:
+        if asked.path.startswith("/v1/places/"):
+            return self.answer(asked)
         try:
             self._judge.validate_request(_JudgedRequest(asked, self.host))
         except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
@@ -70,4 +81,3 @@ class Judge:
             self.faults.append(fault)
             return Said(599, {"message": fault})
         return self.answer(asked)
-

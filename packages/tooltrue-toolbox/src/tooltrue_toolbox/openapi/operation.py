@@ -27,7 +27,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter. ``writing`` is ``None`` if its text is JSON."""
+    """A parameter. ``writing`` is ``None`` if its text is JSON. ``empty``: its text may be empty, in a query."""
 
     name: str
     location: Location
@@ -36,6 +36,7 @@ class Parameter:
     writing: Writing | None
     description: str = ""
     deprecated: bool = False
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,7 @@ class _Reader:
             writing,
             _text(node, "description"),
             node.get("deprecated") is True,
+            node.get("allowEmptyValue") is True,
         )
 
     def _is_credential(self, location: str, name: str) -> bool:

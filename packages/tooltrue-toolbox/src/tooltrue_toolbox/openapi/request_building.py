@@ -53,9 +53,9 @@ def build_request(
     places: dict[str, str] = {}
     query, cookies, headers = list[str](), list[str](), dict[str, str]()
     for name, parameter in parameters.items():
-        if name not in values:
-            continue
-        value = values[name]
+        value = values.get(name)
+        if value is None and parameter.location != "path":
+            continue  # null has no form outside of JSON: it means that there is no value
         try:
             match parameter.location:
                 case "path":

@@ -17,6 +17,7 @@ _ELEMENT: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:\s[^<>]{0,2000})?
 _PICTURE: Final = re.compile(r"!\[([^\[\]]{0,500})\]\([^()]{0,1000}\)")
 _LINK: Final = re.compile(r"\[([^\[\]]{0,500})\]\([^()]{0,1000}\)")
 _BLANKS: Final = re.compile(r"\s+")
+_BEFORE_STOP: Final = re.compile(r" (?=[.,;:!?](?:\s|$))")
 _LONGEST: Final = 20_000
 _SENTENCE: Final = re.compile(r"[.!?。！？](?=\s|$)")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -27,7 +28,7 @@ def plain_text(text: str) -> str:
     """``text`` as one paragraph: HTML, the addresses of links and pictures, and hidden characters are removed."""
     bare = _COMMENT.sub(" ", html.unescape(text[:_LONGEST]))
     bare = _LINK.sub(r"\1", _PICTURE.sub(r"\1", _ELEMENT.sub(" ", bare)))
-    return _BLANKS.sub(" ", cleaned(bare, {})).strip()
+    return _BEFORE_STOP.sub("", _BLANKS.sub(" ", cleaned(bare, {}))).strip()
 
 
 def shortened(text: str, limit: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue_toolbox.openapi.document import Description
@@ -71,7 +71,8 @@ def effect_of(operation: Operation) -> ApiEffect:
 
 
 def described(operation: Operation, effect: ApiEffect) -> tuple[str, str]:
-    """The title and the description of the tool: what the API says, the request, and the errors that it documents."""
+    """The title and the description of the tool: what the API says, the request, the answer, and the errors
+    that it documents."""
     summary, text = plain_text(operation.summary), plain_text(operation.description)
     parts = [_sentence(summary)] if summary and not text.startswith(summary.rstrip(".")) else []
     parts += [_sentence(shortened(text, _DESCRIPTION))] if text else []
@@ -81,7 +82,13 @@ def described(operation: Operation, effect: ApiEffect) -> tuple[str, str]:
         for response in operation.responses
         if response.status[:1] == "4" and response.description
     ]
+    returned = [
+        shortened(plain_text(response.description), 120).rstrip(".")
+        for response in operation.responses
+        if response.status[:1] == "2" and response.description
+    ]
     lines = [own, "Deprecated by the API." if operation.deprecated else "", _SENTENCES[effect].format(operation.key)]
+    lines += [f"Returns: {returned[0]}."] if returned else []
     lines += [f"Errors: {'; '.join(errors[:_ERRORS])}."] if errors else []
     return shortened(summary, _TITLE) or operation.key[:_TITLE], "\n\n".join(filter(None, lines))
 
@@ -132,10 +139,19 @@ def input_schema(description: Description, form: ToolForm, *, patterns: bool) ->
 
 
 def _argument(schema: dict[str, Json], parameter: Parameter) -> dict[str, Json]:
+    named = [schema.get("default"), *cast("list[Json]", schema.get("examples", []))]
+    if schema.get("type") == "string" and "enum" not in schema and "" not in named and not _may_be_empty(parameter):
+        schema = {**schema, "minLength": max(1, int(cast("float", schema.get("minLength", 0))))}
     text = shortened(plain_text(parameter.description), _ARGUMENT_TEXT)
     if text or "description" not in schema:
         schema = {**schema, "description": text or _parameter_text(parameter)}
     return {**schema, "deprecated": True} if parameter.deprecated else schema
+
+
+def _may_be_empty(parameter: Parameter) -> bool:
+    """Whether the description permits an empty text: none in a path, which would be another path, and in a query where
+    it says so."""
+    return parameter.location in ("header", "cookie") or (parameter.location == "query" and parameter.empty)
 
 
 def _parameter_text(parameter: Parameter) -> str:
