@@ -129,6 +129,14 @@ GROUPS = {
         "The mail and math tools",
         "Up to TT6705 for the operator: they end the command. The others are for the model.",
     ),
+    "68": (
+        "The tools of an HTTP API: descriptions and plans",
+        "For the operator: up to TT6840 they end the command or stand in the log; the others are the reasons in them.",
+    ),
+    "69": (
+        "The tools of an HTTP API: calls",
+        "For the model; TT6930 and TT6931 are for the log, TT6940 and TT6941 for the command.",
+    ),
     "7": ("State", "For the operator: the store that workers share."),
     "8": (
         "The kit",

@@ -69,6 +69,9 @@ _ENTRIES: Mapping[str, _Entry] = {
         variables=(_secret("TOOLTRUE_SMTP_PASSWORD", "The password of the user in the URL"),),
     ),
     "math": _Entry("Calculate exactly."),
+    "openapi": _Entry(
+        "Use an HTTP API by the tools that are made of its OpenAPI description.", required=("--spec", "--api-url")
+    ),
     "settings": _Entry("Store named settings and a log in a file.", required=("--store",)),
     "sql": _Entry(
         "Query a SQLite, DuckDB, PostgreSQL or MySQL database; reading only, unless you allow more.",

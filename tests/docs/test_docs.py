@@ -37,6 +37,7 @@ from tooltrue.protocol import versions
 from tooltrue.protocol.schema import SchemaError, compile_schema
 from tooltrue.transport.http_protocol import HEAD_BYTES
 from tooltrue_toolbox.command import read_text
+from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -174,12 +175,16 @@ def test_the_client_of_the_readme_reads_back_the_stored_note() -> None:
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("toml"), ids=lambda value: getattr(value, "name", ""))
-def test_the_operators_files_that_pages_show_can_be_used(page: Path, block: Block):
+def test_the_operators_files_that_pages_show_can_be_used(page: Path, block: Block, tmp_path: Path):
     first = block.text.splitlines()[0]
     if first.startswith("[servers."):  # of a host
         assert read_config("servers.toml", block.text).servers
     elif first.startswith("[commands."):  # of the command tools
         assert read_text(block.text).commands
+    elif first == "[[operation]]":  # a plan of the tools of an HTTP API
+        plan = tmp_path / "plan.toml"
+        plan.write_text(block.text, "utf-8")
+        assert forms_of(load_api(ROOT / "examples" / "pets.yaml"), plan=plan)
     elif first != "[ci]" and not first.startswith("[project."):  # a file of keys, and metadata of a distribution
         assert examine(f"{page.name}:{block.line}", block.text)[1] == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from importlib import resources
 from pathlib import Path
@@ -61,6 +62,8 @@ VALUES = {
     "--mail-from": "bot@acme.example",
     "--mail-to": "@acme.example",
     "--store": "settings.db",
+    "--spec": "pets.yaml",
+    "--api-url": "http://127.0.0.1:8080/v1",
     "--translate-url": "http://127.0.0.1:5000",
     "TOOLTRUE_DATABASE": "sqlite:///sample.db",
 }
@@ -77,6 +80,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("commands.toml").write_text(COMMANDS, "utf-8")
     Path("sample.db").touch()
+    shutil.copy(Path(__file__).parents[2] / "examples" / "pets.yaml", "pets.yaml")
     Path("served").mkdir()
 
 

@@ -198,6 +198,15 @@ PARTS = (
     ),
     Part("databases", _toolbox("sql"), families=("sql",)),
     Part("tables and workbooks", _toolbox("test_tables.py", "test_workbooks.py"), families=("tables",)),
+    Part(
+        "tools of an HTTP API",
+        (
+            *_toolbox("test_openapi_description.py", "test_openapi_plan.py", "test_openapi_requests.py"),
+            "tests/services",
+        ),
+        families=("openapi",),
+        verbs=("openapi",),
+    ),
     Part("services of the web", ("tests/services",), families=("github", "language", "web")),
     Part(
         "small families",

@@ -203,13 +203,18 @@ TERMS = (
         "JSON Lines",
         "JSON Schema",
         "mcpServers JSON",
+        "OpenAPI",
+        "Swagger",
+        "YAML",
+        "serve openapi",
     ),
     *("tooltrue", "OAuth", "mTLS", "Prometheus", "Python", "SQLite", "OpenAI", "Open-Meteo", "LibreTranslate"),
     *("FILE.py:NAME", "package.module:NAME", "module:NAME", "sqlite:PATH"),
     *("console:read", "console:approve", "console:admin"),  # scopes
 )
 VALUES = {
-    *("files", "tables", "command", "settings", "catalog", "sql", "mail", "web", "github", "language"),  # families
+    *("files", "tables", "command", "settings", "catalog", "sql", "mail", "web", "github", "language"),
+    *("openapi", "strict", "log", "off"),  # families, and values of options of one
     *("read", "write", "required", "available", "any", "obey", "ignore", "all", "text", "json"),
     *("audit", "chat", "check", "search"),  # commands
     *("call", "follow", "get", "complete", "intent", "refusals", "pruned", "seal", "destructive", "open-world"),

@@ -15,9 +15,9 @@ from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.schema import OWN, compile_schema
-from tooltrue_toolbox.openapi.document import Description, UnusablePart, read_description
+from tooltrue_toolbox.openapi.document import ApiDescription, UnusablePart, read_description
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
-from tooltrue_toolbox.openapi.operations import Api, read_api
+from tooltrue_toolbox.openapi.operations import DescribedApi, read_api
 from tooltrue_toolbox.openapi.schema_conversion import Direction, SchemaConversion
 from tooltrue_toolbox.openapi.texts import identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.tool_definition import input_schema
@@ -165,7 +165,7 @@ def test_json_and_yaml_of_one_description_have_the_same_operations(tmp_path: Pat
 # --- operations
 
 
-def api_of(folder: Path, paths: Any, **components: Any) -> Api:
+def api_of(folder: Path, paths: Any, **components: Any) -> DescribedApi:
     return read_api(read_description(written(folder, minimal(paths=paths, components=components))))
 
 
@@ -356,7 +356,7 @@ SHARED = {
 
 
 def converted(schema: Any, direction: Direction, **schemas: Any) -> dict[str, Any]:
-    description = Description(minimal(components={"schemas": {**SHARED, **schemas}}), "3.0")
+    description = ApiDescription(minimal(components={"schemas": {**SHARED, **schemas}}), "3.0")
     conversion = SchemaConversion(description, direction)
     made = conversion.convert(schema)
     return {**made, "$defs": conversion.definitions}

@@ -20,7 +20,7 @@ from tooltrue.errors import ConfigurationError
 from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.findings import Level
 from tooltrue_check.report import judge
-from tooltrue_toolbox.openapi.document import Description
+from tooltrue_toolbox.openapi.document import ApiDescription
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
 from tooltrue_toolbox.openapi.operations import read_api
 from tooltrue_toolbox.openapi.plan import plan_text
@@ -56,7 +56,7 @@ def test_a_plan_holds_any_text(tmp_path: Path):
         "description": strange,
         "responses": {"200": {"description": "x"}},
     }
-    description = Description({"openapi": "3.0.3", "info": info, "paths": {"/a\"'": {"get": operation}}}, "3.0")
+    description = ApiDescription({"openapi": "3.0.3", "info": info, "paths": {"/a\"'": {"get": operation}}}, "3.0")
     api = read_api(description)
     text = plan_text(api, forms_of(api))
     assert len(tomllib.loads(text)["operation"]) == 1

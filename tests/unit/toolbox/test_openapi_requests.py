@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrue.errors import ToolError
-from tooltrue_toolbox.openapi.operation import Body, Operation, Parameter, Style, Writing
+from tooltrue_toolbox.openapi.operation import ApiOperation, Body, Parameter, Style, Writing
 from tooltrue_toolbox.openapi.parameter_styles import NotWritable, leaves_segment, path_text, query_pairs
 from tooltrue_toolbox.openapi.request_building import ApiRequest, build_request
 
@@ -24,8 +24,8 @@ objects = st.dictionaries(texts.filter(bool), plain, min_size=1, max_size=3).map
 values = st.one_of(plain, st.lists(plain, min_size=1, max_size=3), objects)
 
 
-def operation(*parameters: Parameter, path: str = "/things", body: Body | None = None) -> Operation:
-    return Operation("GET", path, "", "", "", (), False, parameters, body, (), ())
+def operation(*parameters: Parameter, path: str = "/things", body: Body | None = None) -> ApiOperation:
+    return ApiOperation("GET", path, "", "", "", (), False, parameters, body, (), ())
 
 
 def parameter(location: Any, style: Style = "simple", *, explode: bool = False, reserved: bool = False) -> Parameter:

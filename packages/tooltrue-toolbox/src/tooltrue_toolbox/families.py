@@ -213,14 +213,14 @@ _OPERATIONS = FamilyOption(
     "--operations",
     "PATTERN",
     "openapi: only tag:PATTERN, path:PATTERN, method:NAME or id:PATTERN. Repeatable.",
-    "openapi：仅使用 tag:PATTERN、path:PATTERN、method:NAME 或 id:PATTERN。可重复。",
+    "openapi：仅使用符合 `tag:…`、`path:…`、`method:…` 或 `id:…` 的操作。可重复。",
     chinese_placeholder="通配符",
 )
 _API_PLAN = FamilyOption(
     "--api-plan",
     "FILE",
     "openapi: the operations and their tools, as tooltrue openapi plan writes them.",
-    "openapi：操作及其工具，由 tooltrue openapi plan 写入。",
+    "openapi：操作及其工具，由 `tooltrue openapi plan` 写入。",
 )
 _API_SECRET = FamilyOption(
     "--api-secret",

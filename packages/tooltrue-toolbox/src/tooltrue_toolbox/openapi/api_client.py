@@ -12,8 +12,8 @@ from tooltrue.protocol.types import replaced
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.version import __version__
 from tooltrue.wording import Worded
-from tooltrue_toolbox.openapi.credentials import Credentials
-from tooltrue_toolbox.openapi.operation import Operation
+from tooltrue_toolbox.openapi.credentials import ApiCredentials
+from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.request_building import ApiRequest
 from tooltrue_toolbox.openapi.texts import plain_text, shortened
 from tooltrue_toolbox.openapi.wording import (
@@ -32,7 +32,7 @@ from tooltrue_toolbox.openapi.wording import (
 )
 from tooltrue_toolbox.service_client import BUSY, ServicePatience, json_of, wait_of, with_retries
 
-__all__ = ["Answer", "ApiClient"]
+__all__ = ["ApiAnswer", "ApiClient"]
 
 _READING: Final = frozenset(("GET", "HEAD"))
 _MESSAGE: Final = 400
@@ -44,7 +44,7 @@ _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]{1,40})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart."""
 
     status: int
@@ -56,12 +56,12 @@ class ApiClient:
     """Sends requests to the API. Redirects are not followed, so that a secret goes to its address alone. A request that
     only reads is repeated while the API is busy; any other is sent once."""
 
-    def __init__(self, fetcher: Fetcher, credentials: Credentials, patience: ServicePatience) -> None:
+    def __init__(self, fetcher: Fetcher, credentials: ApiCredentials, patience: ServicePatience) -> None:
         self._fetcher = fetcher
         self._credentials = credentials
         self._patience = patience
 
-    async def call(self, request: ApiRequest, operation: Operation) -> Answer:
+    async def call(self, request: ApiRequest, operation: ApiOperation) -> ApiAnswer:
         """Send a request. Raises ``ToolError`` for an answer that tells of an error, and where there is none."""
         request = self._credentials.added(request, operation)
         headers = {"user-agent": f"tooltrue/{__version__}", "accept": _accept(operation), **request.headers}
@@ -81,11 +81,11 @@ class ApiClient:
             raise self._error(response, operation)
         return _answer(response)
 
-    def _error(self, response: FetchResponse, operation: Operation) -> ToolError:
+    def _error(self, response: FetchResponse, operation: ApiOperation) -> ToolError:
         status = response.status
         message = _message(response)
-        said = Worded(API_SAID, {"message": message}) if message else Worded(API_SAID_NOTHING, {})
-        facts = {"operation": operation.key, "status": status, "said": said}
+        clause = Worded(API_SAID, {"message": message}) if message else Worded(API_SAID_NOTHING, {})
+        facts = {"operation": operation.key, "status": status, "said": clause}
         if 300 <= status < 400:
             error = ToolError.of(API_REDIRECTED, operation=operation.key, status=status)
         elif status in (401, 403):
@@ -101,7 +101,7 @@ class ApiClient:
         return error
 
 
-def _accept(operation: Operation) -> str:
+def _accept(operation: ApiOperation) -> str:
     kinds = [kind for response in operation.responses if response.status[:1] == "2" for kind in response.schemas]
     return "application/json" if not kinds or any(map(_JSON_TYPES.fullmatch, kinds)) else "*/*"
 
@@ -141,16 +141,16 @@ def _decoded(response: FetchResponse) -> str:
         return response.body.decode("utf-8", "replace")
 
 
-def _answer(response: FetchResponse) -> Answer:
+def _answer(response: FetchResponse) -> ApiAnswer:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not response.body:
-        return Answer(response.status, str(Worded(API_RESULT_EMPTY, {"status": response.status})), is_json=False)
+        return ApiAnswer(response.status, str(Worded(API_RESULT_EMPTY, {"status": response.status})), is_json=False)
     is_json = _JSON_TYPES.fullmatch(kind) is not None
     if (is_json or not kind) and (value := json_of(response)) is not None:
-        return Answer(response.status, value, is_json=True)
+        return ApiAnswer(response.status, value, is_json=True)
     if is_json and response.body.strip() == b"null":
-        return Answer(response.status, None, is_json=True)
+        return ApiAnswer(response.status, None, is_json=True)
     if is_json or not kind or _TEXT_TYPES.fullmatch(kind) is not None or kind == "application/x-www-form-urlencoded":
-        return Answer(response.status, _decoded(response), is_json=False)
+        return ApiAnswer(response.status, _decoded(response), is_json=False)
     facts = {"status": response.status, "kind": kind[:80], "size": len(response.body)}
-    return Answer(response.status, str(Worded(API_RESULT_NOT_TEXT, facts)), is_json=False)
+    return ApiAnswer(response.status, str(Worded(API_RESULT_NOT_TEXT, facts)), is_json=False)

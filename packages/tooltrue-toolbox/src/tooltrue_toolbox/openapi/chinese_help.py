@@ -18,7 +18,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
             "写入计划：FILE 中的操作，以及其工具的名称、文本和作用。\n\n"
             "serve openapi --spec FILE --api-plan PLAN 提供其中所列的工具。已存在的计划从不覆盖。"
         ),
-        "--operations": "仅使用 tag:、path:、method: 或 id:PATTERN。",
+        "--operations": "仅使用符合 `tag:…`、`path:…`、`method:…` 或 `id:…` 的操作。",
+        "PATTERN": "通配符",
         "--output": "计划文件；默认为 FILE 的名称加 .plan.toml。",
     },
 }

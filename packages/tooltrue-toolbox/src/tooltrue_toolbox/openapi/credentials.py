@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from tooltrue.errors import ConfigurationError, ToolError
 from tooltrue.wording import LABEL_NONE, Worded
-from tooltrue_toolbox.openapi.operation import Operation, Scheme
+from tooltrue_toolbox.openapi.operation import ApiOperation, Scheme
 from tooltrue_toolbox.openapi.request_building import ApiRequest, is_header_text
 from tooltrue_toolbox.openapi.wording import API_SECRET_INVALID, API_SECRET_UNSET, SECRET_MISSING
 
-__all__ = ["Credentials", "secrets_from"]
+__all__ = ["ApiCredentials", "secrets_from"]
 
 _GIVEN: Final = re.compile(r"([^=]+)=([A-Za-z_][A-Za-z0-9_]*)")
 _LEAST_SECRET: Final = 6
@@ -24,13 +24,13 @@ _LEAST_SECRET: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class ApiCredentials:
     """The secrets by the name of their scheme."""
 
     schemes: Mapping[str, Scheme]
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
-    def added(self, request: ApiRequest, operation: Operation) -> ApiRequest:
+    def added(self, request: ApiRequest, operation: ApiOperation) -> ApiRequest:
         """The request with the secrets of the first alternative that has all of its own.
 
         Raises ``ToolError`` if there is none, and the operation needs one.
@@ -77,16 +77,16 @@ def _filled(request: ApiRequest, scheme: Scheme, secret: str) -> ApiRequest:
     return replace(request, headers=headers)
 
 
-def secrets_from(given: Sequence[str], schemes: Mapping[str, Scheme]) -> dict[str, str]:
+def secrets_from(texts: Sequence[str], schemes: Mapping[str, Scheme]) -> dict[str, str]:
     """The secrets that ``SCHEME=VARIABLE`` names, read from the environment. ``ConfigurationError`` for a scheme that
     the description does not have, and for a variable that is not set."""
     secrets = dict[str, str]()
-    for one in given:
+    for one in texts:
         match = _GIVEN.fullmatch(one)
         if match is None or match[1] not in schemes:
-            known = ", ".join(schemes) or Worded(LABEL_NONE, {})
+            names = ", ".join(schemes) or Worded(LABEL_NONE, {})
             # What was given may be the secret itself.
-            raise ConfigurationError.of(API_SECRET_INVALID, given=one.partition("=")[0][:60], known=known)
+            raise ConfigurationError.of(API_SECRET_INVALID, text=one.partition("=")[0][:60], names=names)
         scheme, variable = match[1], match[2]
         secret = os.environ.get(variable, "")
         if not secret or not is_header_text(secret) or (schemes[scheme].kind == "basic" and ":" not in secret):

@@ -31,7 +31,7 @@ from tooltrue_toolbox.openapi.wording import (
 )
 from tooltrue_toolbox.openapi.yaml_reader import YamlRefused, read_yaml
 
-__all__ = ["Description", "Node", "UnusablePart", "read_description"]
+__all__ = ["ApiDescription", "Node", "UnusablePart", "read_description"]
 
 Node: TypeAlias = Mapping[str, Any]
 """An object of the description."""
@@ -60,7 +60,7 @@ class UnusablePart(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class ApiDescription:
     """A description of an HTTP API as OpenAPI 3, valid in its form. It refers to nothing outside of itself."""
 
     root: Node
@@ -96,7 +96,7 @@ class Description:
         raise UnusablePart(REASON_REFERENCE_CYCLE)
 
 
-def read_description(file: Path) -> Description:
+def read_description(file: Path) -> ApiDescription:
     """Read a description, as JSON or YAML: OpenAPI 3.0 or 3.1, or Swagger 2.0, which is converted.
 
     Raises ``ConfigurationError``: it cannot be read, its form is not valid, or it refers to another file or address,
@@ -108,7 +108,7 @@ def read_description(file: Path) -> Description:
     if (problem := first_problem(root, version)) is not None:
         place, text = problem
         raise ConfigurationError.of(DESCRIPTION_INVALID, file=str(file), place=place, problem=text)
-    return Description(as_openapi(root), "3.0") if version == "2.0" else Description(root, version)
+    return ApiDescription(as_openapi(root), "3.0") if version == "2.0" else ApiDescription(root, version)
 
 
 def _parsed(file: Path) -> dict[str, Json]:
@@ -140,11 +140,11 @@ def _unreadable(file: Path, problem: object) -> ConfigurationError:
 
 
 def _version(root: Node, file: Path) -> Literal["2.0", "3.0", "3.1"]:
-    said = str(root.get("openapi") or root.get("swagger") or "")
+    text = str(root.get("openapi") or root.get("swagger") or "")
     for version in ("2.0", "3.0", "3.1"):
-        if said == version or said.startswith(f"{version}."):
+        if text == version or text.startswith(f"{version}."):
             return version
-    raise ConfigurationError.of(DESCRIPTION_VERSION_UNKNOWN, file=str(file), version=said[:40])
+    raise ConfigurationError.of(DESCRIPTION_VERSION_UNKNOWN, file=str(file), version=text[:40])
 
 
 def _check_within_file(root: Node, file: Path) -> None:

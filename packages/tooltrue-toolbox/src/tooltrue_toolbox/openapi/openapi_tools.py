@@ -16,9 +16,9 @@ from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
-from tooltrue_toolbox.openapi.credentials import Credentials, secrets_from
+from tooltrue_toolbox.openapi.credentials import ApiCredentials, secrets_from
 from tooltrue_toolbox.openapi.document import UnusablePart, read_description
-from tooltrue_toolbox.openapi.operations import Api, LeftOut, read_api
+from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
 from tooltrue_toolbox.openapi.plan import planned_forms
 from tooltrue_toolbox.openapi.request_building import build_request
 from tooltrue_toolbox.openapi.response_check import ResponseLog, Responses, output_schema
@@ -68,12 +68,12 @@ class ApiSettings:
     resolve: Resolve = fetch.resolve
 
 
-def load_api(file: Path) -> Api:
+def load_api(file: Path) -> DescribedApi:
     """The API of a description. ``ConfigurationError`` for a file that is none."""
     return read_api(read_description(file))
 
 
-def forms_of(api: Api, patterns: Sequence[str] = (), plan: Path | None = None) -> list[ToolForm]:
+def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None = None) -> list[ToolForm]:
     """How the selected operations become tools: by the file ``plan``, or else by what the description says."""
     if plan is not None:
         planned = planned_forms(api, plan)
@@ -88,20 +88,20 @@ def forms_of(api: Api, patterns: Sequence[str] = (), plan: Path | None = None) -
     return list(forms.values())
 
 
-def toolset(api: Api, forms: Sequence[ToolForm], settings: ApiSettings) -> LocalToolset:
+def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings) -> LocalToolset:
     """The tools of an API. An operation whose schema is refused is left out, and the log says why.
 
     ``ConfigurationError`` for an invalid address, and if no tool is left.
     """
     _check_url(api, settings.url)
     fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, max_bytes=settings.max_bytes)
-    client = ApiClient(fetcher, Credentials(api.schemes, settings.secrets), settings.patience)
+    client = ApiClient(fetcher, ApiCredentials(api.schemes, settings.secrets), settings.patience)
     tools, left_out = LocalToolset(), list(api.left_out)
     for form in forms:
         try:
             _add(tools, api, form, client, settings)
         except UnusablePart as error:
-            left_out.append(LeftOut(form.operation.key, error.problem))
+            left_out.append(OmittedOperation(form.operation.key, error.problem))
     _report(left_out)
     if not tools.names:
         count = len(api.operations) + len(api.left_out)
@@ -109,7 +109,7 @@ def toolset(api: Api, forms: Sequence[ToolForm], settings: ApiSettings) -> Local
     return tools
 
 
-def _report(left_out: Sequence[LeftOut]) -> None:
+def _report(left_out: Sequence[OmittedOperation]) -> None:
     for one in left_out[:_REPORTED]:
         facts = {"operation": one.key, "problem": one.problem}
         _log.warning("%s", coded_sentence(OPERATION_LEFT_OUT, "en", facts))
@@ -117,7 +117,7 @@ def _report(left_out: Sequence[LeftOut]) -> None:
         _log.warning("%s", coded_sentence(MORE_LEFT_OUT, "en", {"count": more}))
 
 
-def _check_url(api: Api, url: str) -> None:
+def _check_url(api: DescribedApi, url: str) -> None:
     if not url:
         servers = ", ".join(repr(server) for server in api.servers[:3]) or Worded(LABEL_NONE, {})
         raise ConfigurationError.of(API_URL_REQUIRED, servers=servers)
@@ -126,9 +126,9 @@ def _check_url(api: Api, url: str) -> None:
         raise ConfigurationError.of(API_URL_WITH_QUERY, url=url.partition("?")[0])
 
 
-def _add(tools: LocalToolset, api: Api, form: ToolForm, client: ApiClient, settings: ApiSettings) -> None:
+def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClient, settings: ApiSettings) -> None:
     output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
-    handler = _Call(api, form, client, settings, is_structured=output is not None)
+    handler = _OperationCall(api, form, client, settings, is_structured=output is not None)
     shared: ToolSettings = {
         "title": form.title,
         "description": form.description,
@@ -151,11 +151,11 @@ def _add(tools: LocalToolset, api: Api, form: ToolForm, client: ApiClient, setti
                 raise UnusablePart(REASON_SCHEMA_REFUSED, problem=problem) from None
 
 
-class _Call:
+class _OperationCall:
     """Calls of one operation."""
 
     def __init__(
-        self, api: Api, form: ToolForm, client: ApiClient, settings: ApiSettings, *, is_structured: bool
+        self, api: DescribedApi, form: ToolForm, client: ApiClient, settings: ApiSettings, *, is_structured: bool
     ) -> None:
         self._form = form
         self._client = client

@@ -51,7 +51,7 @@ def plan(spec: str, operations: tuple[str, ...], output: str | None) -> None:
     forms = forms_of(api, operations)
     place = Path(output) if output is not None else Path(Path(spec).with_suffix(".plan.toml").name)
     try:
-        with place.open("x", encoding="utf-8") as file:
+        with place.open("x", encoding="utf-8", newline="\n") as file:
             file.write(plan_text(api, forms))
     except FileExistsError:
         raise ConfigurationError.of(PLAN_EXISTS, file=str(place)) from None

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from tooltrue_toolbox.openapi.document import Node
 
-__all__ = ["Body", "BodyKind", "Location", "Operation", "Parameter", "Response", "Scheme", "Style", "Writing"]
+__all__ = ["ApiOperation", "Body", "BodyKind", "Location", "Parameter", "Response", "Scheme", "Style", "Writing"]
 
 Location: TypeAlias = Literal["path", "query", "header", "cookie"]
 Style: TypeAlias = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
@@ -70,7 +70,7 @@ class Scheme:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """An operation. ``security``: alternatives, each the names of schemes that go together; no alternative means that
     no scheme is needed."""
 

@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
-from tooltrue_toolbox.openapi.document import Description, Node, UnusablePart
+from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 from tooltrue_toolbox.openapi.operation import (
+    ApiOperation,
     Body,
     BodyKind,
     Location,
-    Operation,
     Parameter,
     Response,
     Scheme,
@@ -32,7 +32,7 @@ from tooltrue_toolbox.openapi.wording import (
     REASON_STYLE_NOT_SERVED,
 )
 
-__all__ = ["Api", "LeftOut", "read_api"]
+__all__ = ["DescribedApi", "OmittedOperation", "read_api"]
 
 _SERVED: Final = frozenset(("get", "head", "post", "put", "patch", "delete"))
 _LOCATIONS: Final = ("path", "query", "header", "cookie")
@@ -67,7 +67,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedOperation:
     """An operation that is not served, and why."""
 
     key: str
@@ -75,28 +75,28 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class DescribedApi:
     """What a description has to offer. ``servers`` are the addresses that it names; none of them is used."""
 
-    description: Description
-    operations: tuple[Operation, ...]
-    left_out: tuple[LeftOut, ...]
+    description: ApiDescription
+    operations: tuple[ApiOperation, ...]
+    left_out: tuple[OmittedOperation, ...]
     schemes: Mapping[str, Scheme]
     servers: tuple[str, ...]
 
 
-def read_api(description: Description) -> Api:
+def read_api(description: ApiDescription) -> DescribedApi:
     """The operations of a description, in its order."""
-    reader = _Reader(description)
-    operations, left_out = list[Operation](), list[LeftOut]()
+    reader = _OperationReader(description)
+    operations, left_out = list[ApiOperation](), list[OmittedOperation]()
     for path, method, item, node in reader.nodes():
         key = f"{method.upper()} {path}"
         try:
             operations.append(reader.operation(path, method, item, node))
         except UnusablePart as error:
-            left_out.append(LeftOut(key, error.problem))
+            left_out.append(OmittedOperation(key, error.problem))
     servers = [str(server.get("url", "")) for server in _objects(description.root.get("servers"))]
-    return Api(description, tuple(operations), tuple(left_out), reader.schemes, tuple(servers))
+    return DescribedApi(description, tuple(operations), tuple(left_out), reader.schemes, tuple(servers))
 
 
 def _objects(value: Json) -> list[dict[str, Any]]:
@@ -107,8 +107,8 @@ def _members(value: Json) -> Iterable[tuple[str, Json]]:
     return value.items() if is_object(value) else ()
 
 
-class _Reader:
-    def __init__(self, description: Description) -> None:
+class _OperationReader:
+    def __init__(self, description: ApiDescription) -> None:
         self._description = description
         self._followed = description.followed
         self.schemes = self._schemes()
@@ -125,14 +125,14 @@ class _Reader:
                 if is_object(node := followed.get(method)):
                     yield path, method, followed, node
 
-    def operation(self, path: str, method: str, item: Node, node: Node) -> Operation:
+    def operation(self, path: str, method: str, item: Node, node: Node) -> ApiOperation:
         if method not in _SERVED:
             raise UnusablePart(REASON_METHOD_NOT_SERVED, method=method.upper())
         if node.get("servers") or item.get("servers"):
             raise UnusablePart(REASON_SERVER_OF_ITS_OWN)
         security = self._security(node)
         parameters = self._parameters(path, item, node)
-        return Operation(
+        return ApiOperation(
             method.upper(),
             path,
             _text(node, "operationId"),
@@ -149,16 +149,16 @@ class _Reader:
     # --- parameters ---------------------------------------------------------------------------------------------------
 
     def _parameters(self, path: str, item: Node, node: Node) -> tuple[Parameter, ...]:
-        found = dict[tuple[str, str], Parameter]()
+        parameters = dict[tuple[str, str], Parameter]()
         for one in (*item.get("parameters", ()), *node.get("parameters", ())):
             if (parameter := self._parameter(self._followed(one))) is not None:
-                found[parameter.location, parameter.name] = parameter
+                parameters[parameter.location, parameter.name] = parameter
         if any(sign in path for sign in "?#\\") or {".", ".."} & set(path.split("/")):
             raise UnusablePart(REASON_PATH_PARAMETERS)
-        inside = {name for location, name in found if location == "path"}
+        inside = {name for location, name in parameters if location == "path"}
         if inside != set(_TEMPLATE.findall(path)) or "{" in _TEMPLATE.sub("", path):
             raise UnusablePart(REASON_PATH_PARAMETERS)
-        return tuple(found.values())
+        return tuple(parameters.values())
 
     def _parameter(self, node: Node) -> Parameter | None:
         """A parameter; ``None`` for one that no caller sets."""

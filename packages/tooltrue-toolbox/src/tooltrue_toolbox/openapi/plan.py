@@ -21,7 +21,7 @@ from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.terminal import one_line
 from tooltrue.wording import LABEL_NONE, REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
 from tooltrue_toolbox.openapi.document import UnusablePart
-from tooltrue_toolbox.openapi.operations import Api, LeftOut
+from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.tool_definition import (
     MAX_NAME,
@@ -70,7 +70,7 @@ _HEAD: Final = """\
 # --- written ----------------------------------------------------------------------------------------------------------
 
 
-def plan_text(api: Api, forms: Sequence[ToolForm]) -> str:
+def plan_text(api: DescribedApi, forms: Sequence[ToolForm]) -> str:
     """The text of a plan with these tools, and the operations that cannot be served as comments."""
     parts = [_HEAD.format(title=one_line(api.description.title)), *map(_table, forms)]
     return "\n".join([*parts, *_left_out(api.left_out)])
@@ -93,7 +93,7 @@ def _table(form: ToolForm) -> str:
     )
 
 
-def _left_out(left_out: Sequence[LeftOut]) -> Iterator[str]:
+def _left_out(left_out: Sequence[OmittedOperation]) -> Iterator[str]:
     if left_out:
         yield "# Operations that cannot be served:"
         yield from (f"#   {one_line(one.key)}: {one_line(str(one.problem))}" for one in left_out)
@@ -109,15 +109,15 @@ def _quoted(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused(Exception):
+class _PlanFault(Exception):
     problem: Worded
 
 
-def planned_forms(api: Api, file: Path) -> list[ToolForm]:
+def planned_forms(api: DescribedApi, file: Path) -> list[ToolForm]:
     """The tools of a plan. ``ConfigurationError`` names what is wrong in it."""
     try:
         data = tomllib.loads(file.read_text("utf-8"))
-        return _Reader(api).forms(data)
+        return _PlanReader(api).forms(data)
     except FileNotFoundError:
         problem: object = Worded(REASON_FILE_NOT_FOUND, {})
     except OSError as error:
@@ -126,13 +126,13 @@ def planned_forms(api: Api, file: Path) -> list[ToolForm]:
         problem = Worded(REASON_NOT_UTF8, {})
     except tomllib.TOMLDecodeError as error:
         problem = str(error)
-    except _Refused as error:
+    except _PlanFault as error:
         problem = error.problem
     raise ConfigurationError.of(PLAN_INVALID, file=str(file), problem=problem)
 
 
-class _Reader:
-    def __init__(self, api: Api) -> None:
+class _PlanReader:
+    def __init__(self, api: DescribedApi) -> None:
         self._api = api
         self._operations = {operation.key: operation for operation in api.operations}
         self._unusable = {one.key: one.problem for one in api.left_out}
@@ -145,9 +145,9 @@ class _Reader:
         forms, keys = dict[str, ToolForm](), set[str]()
         for number, table in enumerate(cast("list[dict[str, Json]]", tables), 1):
             form = self._form(table, f"[[operation]] {number}")
-            for what, taken in ((form.operation.key, keys), (form.name, forms)):
-                if what in taken:
-                    raise _Refused(Worded(REASON_PLAN_TWICE, {"what": what}))
+            for what, others in ((form.operation.key, keys), (form.name, forms)):
+                if what in others:
+                    raise _PlanFault(Worded(REASON_PLAN_TWICE, {"what": what}))
             keys.add(form.operation.key)
             forms[form.name] = form
         return list(forms.values())
@@ -156,15 +156,15 @@ class _Reader:
         _check_keys(table, _KEYS, place)
         key = _text(table, "operation", place)
         if key in self._unusable:
-            raise _Refused(Worded(REASON_PLAN_LEFT_OUT, {"operation": key, "problem": self._unusable[key]}))
+            raise _PlanFault(Worded(REASON_PLAN_LEFT_OUT, {"operation": key, "problem": self._unusable[key]}))
         operation = self._operations.get(key)
         if operation is None:
             near = difflib.get_close_matches(key, [*self._operations], 3)
             facts = {"operation": key, "nearest": ", ".join(near) or Worded(LABEL_NONE, {})}
-            raise _Refused(Worded(REASON_PLAN_UNKNOWN_OPERATION, facts))
+            raise _PlanFault(Worded(REASON_PLAN_UNKNOWN_OPERATION, facts))
         name = _text(table, "name", place)
         if _NAME.fullmatch(name) is None:
-            raise _Refused(Worded(REASON_PLAN_NAME, {"name": name, "limit": MAX_NAME}))
+            raise _PlanFault(Worded(REASON_PLAN_NAME, {"name": name, "limit": MAX_NAME}))
         effect = _effect(table, effect_of(operation), place, key)
         title, description = described(operation, effect)
         form = ToolForm(
@@ -189,14 +189,14 @@ class _Reader:
         key = form.operation.key
         for name in (*form.hidden, *form.fixed):
             if name not in schemas:
-                known = ", ".join(schemas) or Worded(LABEL_NONE, {})
-                raise _Refused(Worded(REASON_PLAN_PARAMETER, {"operation": key, "name": name, "known": known}))
+                names_text = ", ".join(schemas) or Worded(LABEL_NONE, {})
+                raise _PlanFault(Worded(REASON_PLAN_PARAMETER, {"operation": key, "name": name, "known": names_text}))
         for name in form.hidden & required:
-            raise _Refused(Worded(REASON_PLAN_HIDES_REQUIRED, {"operation": key, "name": name}))
+            raise _PlanFault(Worded(REASON_PLAN_HIDES_REQUIRED, {"operation": key, "name": name}))
         for name, value in form.fixed.items():
             if (problem := self._misfit(dict(schemas[name]), value)) is not None:
                 facts = {"operation": key, "name": name, "problem": problem}
-                raise _Refused(Worded(REASON_PLAN_VALUE, facts))
+                raise _PlanFault(Worded(REASON_PLAN_VALUE, facts))
 
     def _misfit(self, schema: Json, value: Json) -> object | None:
         """Why a value does not fit a schema of the description; ``None`` if it does."""
@@ -212,15 +212,15 @@ class _Reader:
         return problems[0] if problems else None
 
 
-def _check_keys(table: Mapping[str, Json], known: Sequence[str], place: object) -> None:
+def _check_keys(table: Mapping[str, Json], keys: Sequence[str], place: object) -> None:
     for key in table:
-        if key not in known:
-            facts = {"place": place, "key": key, "known": ", ".join(known)}
-            raise _Refused(Worded(REASON_PLAN_UNKNOWN_KEY, facts))
+        if key not in keys:
+            facts = {"place": place, "key": key, "known": ", ".join(keys)}
+            raise _PlanFault(Worded(REASON_PLAN_UNKNOWN_KEY, facts))
 
 
-def _wrong_type(key: str, place: object, wanted: str) -> _Refused:
-    return _Refused(Worded(REASON_PLAN_WRONG_TYPE, {"key": key, "place": place, "wanted": Worded(wanted, {})}))
+def _wrong_type(key: str, place: object, label: str) -> _PlanFault:
+    return _PlanFault(Worded(REASON_PLAN_WRONG_TYPE, {"key": key, "place": place, "wanted": Worded(label, {})}))
 
 
 def _text(table: Mapping[str, Json], key: str, place: str, otherwise: str | None = None) -> str:
@@ -252,5 +252,5 @@ def _effect(table: Mapping[str, Json], own: ApiEffect, place: str, key: str) -> 
     if effect is None:
         raise _wrong_type("effect", place, LABEL_PLAN_EFFECT)
     if _LEVELS.index(effect) < _LEVELS.index(own) and not key.startswith("POST "):
-        raise _Refused(Worded(REASON_PLAN_EFFECT, {"operation": key, "effect": effect}))
+        raise _PlanFault(Worded(REASON_PLAN_EFFECT, {"operation": key, "effect": effect}))
     return effect

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlsplit
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.transport.fetch import origin_of
-from tooltrue_toolbox.openapi.operation import Body, Operation, Parameter, Writing
+from tooltrue_toolbox.openapi.operation import ApiOperation, Body, Parameter, Writing
 from tooltrue_toolbox.openapi.parameter_styles import (
     NotWritable,
     header_text,
@@ -24,7 +24,7 @@ from tooltrue_toolbox.openapi.parameter_styles import (
     query_pairs,
     scalar_text,
 )
-from tooltrue_toolbox.openapi.wording import HEADER_VALUE_INVALID, PATH_VALUE_LEAVES_SEGMENT, VALUE_NOT_WRITABLE
+from tooltrue_toolbox.openapi.wording import API_HEADER_VALUE_INVALID, PATH_VALUE_LEAVES_SEGMENT, VALUE_NOT_WRITABLE
 
 __all__ = ["ApiRequest", "build_request", "is_header_text"]
 
@@ -43,7 +43,11 @@ class ApiRequest:
 
 
 def build_request(
-    base: str, operation: Operation, values: Mapping[str, Json], parameters: Mapping[str, Parameter], body: str | None
+    base: str,
+    operation: ApiOperation,
+    values: Mapping[str, Json],
+    parameters: Mapping[str, Parameter],
+    body: str | None,
 ) -> ApiRequest:
     """The request of a call. ``base`` is the address of the operator. ``parameters`` are those of the names in
     ``values``, and ``body`` is the name under which the body stands there.
@@ -78,12 +82,12 @@ def build_request(
     return ApiRequest(operation.method, _url(base, operation, places, query), headers, content)
 
 
-def _path_part(name: str, value: Json, parameter: Parameter, operation: Operation) -> str:
+def _path_part(name: str, value: Json, parameter: Parameter, operation: ApiOperation) -> str:
     if parameter.writing is None:
         value = encode(value).decode()
     if leaves_segment(value):
-        shown = value if isinstance(value, str) else encode(value).decode()
-        raise ToolError.of(PATH_VALUE_LEAVES_SEGMENT, name=name, value=shown[:100], path=operation.path)
+        text = value if isinstance(value, str) else encode(value).decode()
+        raise ToolError.of(PATH_VALUE_LEAVES_SEGMENT, name=name, value=text[:100], path=operation.path)
     if parameter.writing is None:
         return quote(str(value), safe="")
     return path_text(parameter.name, value, parameter.writing)
@@ -98,7 +102,7 @@ def _query_parts(value: Json, parameter: Parameter) -> list[str]:
 def _header_value(name: str, value: Json, parameter: Parameter) -> str:
     text = encode(value).decode() if parameter.writing is None else header_text(value, parameter.writing)
     if not is_header_text(text):
-        raise ToolError.of(HEADER_VALUE_INVALID, name=name)
+        raise ToolError.of(API_HEADER_VALUE_INVALID, name=name)
     return text
 
 
@@ -110,7 +114,7 @@ def is_header_text(text: str) -> bool:
 # --- the address ------------------------------------------------------------------------------------------------------
 
 
-def _url(base: str, operation: Operation, places: Mapping[str, str], query: list[str]) -> str:
+def _url(base: str, operation: ApiOperation, places: Mapping[str, str], query: list[str]) -> str:
     literal = [quote(part, safe=_LITERAL) for part in _TEMPLATE.split(operation.path)[::2]]
     names = _TEMPLATE.findall(operation.path)
     path = literal[0] + "".join(places[name] + after for name, after in zip(names, literal[1:], strict=True))
@@ -119,19 +123,19 @@ def _url(base: str, operation: Operation, places: Mapping[str, str], query: list
     return url
 
 
-def _check_url(url: str, base: str, operation: Operation) -> None:
+def _check_url(url: str, base: str, operation: ApiOperation) -> None:
     """Raise ``ToolError`` unless the URL, parsed again, is that of this operation at this address."""
     parts, whole = urlsplit(url), urlsplit(base.rstrip("/") + operation.path)
-    segments, wanted = parts.path.split("/"), whole.path.split("/")
-    same_place = origin_of(url) == origin_of(base) and not parts.fragment and len(segments) == len(wanted)
-    if not same_place or not all(map(_fits, segments, wanted)):
+    segments, template = parts.path.split("/"), whole.path.split("/")
+    same_place = origin_of(url) == origin_of(base) and not parts.fragment and len(segments) == len(template)
+    if not same_place or not all(map(_fits, segments, template)):
         raise ToolError.of(PATH_VALUE_LEAVES_SEGMENT, name="path", value=parts.path[:100], path=operation.path)
 
 
-def _fits(segment: str, wanted: str) -> bool:
+def _fits(segment: str, template: str) -> bool:
     """Whether a segment of a URL is the one of the description, with its places filled."""
-    pattern = ".+".join(re.escape(quote(part, safe=_LITERAL)) for part in _TEMPLATE.split(wanted)[::2])
-    return re.fullmatch(pattern, segment) is not None and (segment == wanted or unquote(segment) not in (".", ".."))
+    pattern = ".+".join(re.escape(quote(part, safe=_LITERAL)) for part in _TEMPLATE.split(template)[::2])
+    return re.fullmatch(pattern, segment) is not None and (segment == template or unquote(segment) not in (".", ".."))
 
 
 # --- the body ---------------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from tooltrue.errors import SchemaError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.wording import coded_sentence
-from tooltrue_toolbox.openapi.document import Description, UnusablePart
-from tooltrue_toolbox.openapi.operation import Operation
+from tooltrue_toolbox.openapi.document import ApiDescription, UnusablePart
+from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.tool_definition import success_schemas
 from tooltrue_toolbox.openapi.wording import RESPONSE_DIFFERS, RESPONSE_SCHEMA_UNUSABLE
@@ -28,7 +28,7 @@ _MOST: Final = 20
 """The differences of one operation that are logged, each once."""
 
 
-def output_schema(description: Description, operation: Operation) -> dict[str, Json] | None:
+def output_schema(description: ApiDescription, operation: ApiOperation) -> dict[str, Json] | None:
     """The schema of all answers that tell of success; ``None`` if some have none. Raises :class:`UnusablePart`."""
     schemas = success_schemas(operation)
     if schemas is None:
@@ -43,7 +43,7 @@ def output_schema(description: Description, operation: Operation) -> dict[str, J
 class ResponseLog:
     """Logs where the answers of one operation differ from its description. Compiled at the first answer."""
 
-    def __init__(self, description: Description, operation: Operation) -> None:
+    def __init__(self, description: ApiDescription, operation: ApiOperation) -> None:
         self._description = description
         self._operation = operation
         self._schema: Schema | None = None

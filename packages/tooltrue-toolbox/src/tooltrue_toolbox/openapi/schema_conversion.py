@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from tooltrue.errors import SchemaError
 from tooltrue.jsonrpc.messages import Json, is_array, is_number, is_object
 from tooltrue.protocol.schema import OWN, compile_schema
-from tooltrue_toolbox.openapi.document import Description, Node, UnusablePart
+from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.wording import (
     REASON_DYNAMIC_REFERENCE,
@@ -108,7 +108,7 @@ class SchemaConversion:
     A conversion raises :class:`UnusablePart` for what is too large, leads nowhere, or cannot be converted.
     """
 
-    def __init__(self, description: Description, direction: Direction, *, patterns: bool = True) -> None:
+    def __init__(self, description: ApiDescription, direction: Direction, *, patterns: bool = True) -> None:
         self._description = description
         self._direction: Direction = direction
         self._has_patterns = patterns
@@ -251,8 +251,8 @@ class SchemaConversion:
         """Leave out the properties that the other direction has alone."""
         properties = node.get("properties")
         hidden = {name for name, one in (properties.items() if is_object(properties) else ()) if self._is_hidden(one)}
-        if is_object(kept := made.get("properties")):
-            made["properties"] = {name: one for name, one in kept.items() if name not in hidden}
+        if is_object(properties := made.get("properties")):
+            made["properties"] = {name: one for name, one in properties.items() if name not in hidden}
         if is_array(required := made.get("required")):
             made["required"] = [name for name in dict.fromkeys(map(str, required)) if name not in hidden]
             if not made["required"]:
@@ -287,17 +287,16 @@ class SchemaConversion:
         if not _is_leaf(made):
             return
         examples: list[Json] = node["examples"][:1] if is_array(node.get("examples")) else []
-        found = {"example": [node["example"]] if "example" in node else examples, "default": [node.get("default")]}
-        has_default = "default" in node
-        if not (found["example"] or has_default):
+        examples = [node["example"]] if "example" in node else examples
+        if not examples and "default" not in node:
             return
         try:
             schema = compile_schema(made, bounds=OWN)
         except SchemaError:
             return  # the tool reports it
-        if found["example"] and _is_short(found["example"][0]) and schema.accepts(found["example"][0]):
-            made["examples"] = found["example"]
-        if has_default and schema.accepts(node["default"]):
+        if examples and _is_short(examples[0]) and schema.accepts(examples[0]):
+            made["examples"] = examples
+        if "default" in node and schema.accepts(node["default"]):
             made["default"] = node["default"]
 
 

@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from tooltrue.errors import ConfigurationError
-from tooltrue_toolbox.openapi.operation import Operation
+from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.wording import OPERATIONS_PATTERN_INVALID
 
 __all__ = ["selected"]
 
-_TEXTS: Final[Mapping[str, Callable[[Operation], Sequence[str]]]] = {
+_TEXTS: Final[Mapping[str, Callable[[ApiOperation], Sequence[str]]]] = {
     "tag": lambda operation: operation.tags,
     "path": lambda operation: (operation.path,),
     "method": lambda operation: (operation.method, operation.method.lower()),
@@ -23,18 +23,18 @@ _TEXTS: Final[Mapping[str, Callable[[Operation], Sequence[str]]]] = {
 }
 
 
-def selected(operations: Sequence[Operation], patterns: Sequence[str]) -> list[Operation]:
+def selected(operations: Sequence[ApiOperation], patterns: Sequence[str]) -> list[ApiOperation]:
     """The operations that fit; all of them without patterns. ``ConfigurationError`` for a pattern of another kind."""
     kinds = dict[str, list[str]]()
-    for given in patterns:
-        kind, colon, pattern = given.partition(":")
+    for text in patterns:
+        kind, colon, pattern = text.partition(":")
         if not colon or kind not in _TEXTS or not pattern:
-            raise ConfigurationError.of(OPERATIONS_PATTERN_INVALID, given=given)
+            raise ConfigurationError.of(OPERATIONS_PATTERN_INVALID, text=text)
         kinds.setdefault(kind, []).append(pattern)
     return [
         operation
         for operation in operations
-        if all(_fits(_TEXTS[kind](operation), given) for kind, given in kinds.items())
+        if all(_fits(_TEXTS[kind](operation), alternatives) for kind, alternatives in kinds.items())
     ]
 
 

@@ -108,9 +108,9 @@ def _followed(root: Mapping[str, Any], parameter: Json) -> _Object:
     reference = parameter.get("$ref")
     if not isinstance(reference, str):
         return parameter
-    found = root.get("parameters", {}).get(reference.removeprefix("#/parameters/"))
+    shared = root.get("parameters", {}).get(reference.removeprefix("#/parameters/"))
     # One that leads nowhere is left for the reader of operations, which names it.
-    return found if is_object(found) else {"$ref": reference, "name": reference}
+    return shared if is_object(shared) else {"$ref": reference, "name": reference}
 
 
 def _parameter(parameter: Mapping[str, Any]) -> _Object:

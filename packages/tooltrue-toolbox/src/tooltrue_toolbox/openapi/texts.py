@@ -51,9 +51,9 @@ def identifier(text: str, limit: int) -> str:
     return f"{name[: limit - 7].rstrip('_')}_{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
-    """``name``, with a number if it is among ``taken``."""
-    if name not in taken:
+def free_name(name: str, used_names: Collection[str]) -> str:
+    """``name``, with a number if it is among ``used_names``."""
+    if name not in used_names:
         return name
-    number = next(number for number in range(2, len(taken) + 3) if f"{name}_{number}" not in taken)
+    number = next(number for number in range(2, len(used_names) + 3) if f"{name}_{number}" not in used_names)
     return f"{name}_{number}"

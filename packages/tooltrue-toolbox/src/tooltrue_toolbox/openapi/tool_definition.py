@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from tooltrue.jsonrpc.messages import Json, is_object
-from tooltrue_toolbox.openapi.document import Description
-from tooltrue_toolbox.openapi.operation import Operation, Parameter
+from tooltrue_toolbox.openapi.document import ApiDescription
+from tooltrue_toolbox.openapi.operation import ApiOperation, Parameter
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
 
@@ -49,7 +49,7 @@ class ToolForm:
     """How an operation becomes a tool. ``hidden`` arguments are never sent, and ``fixed`` ones always have this value;
     neither is shown. Both are by the names of arguments."""
 
-    operation: Operation
+    operation: ApiOperation
     name: str
     title: str
     description: str
@@ -58,19 +58,19 @@ class ToolForm:
     fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-def tool_name(operation: Operation, taken: Collection[str]) -> str:
+def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
     """The name of the tool: the operation id, or else the method and the path, in snake case."""
     from_path = f"{_VERBS[operation.method]}_{operation.path.replace('{', 'by_')}"
     name = identifier(operation.id, MAX_NAME) or identifier(from_path, MAX_NAME) or _VERBS[operation.method]
-    return free_name(name, taken)
+    return free_name(name, used_names)
 
 
-def effect_of(operation: Operation) -> ApiEffect:
+def effect_of(operation: ApiOperation) -> ApiEffect:
     """The effect of a method: GET and HEAD read, DELETE destroys, and the others write."""
     return _EFFECTS.get(operation.method, "write")
 
 
-def described(operation: Operation, effect: ApiEffect) -> tuple[str, str]:
+def described(operation: ApiOperation, effect: ApiEffect) -> tuple[str, str]:
     """The title and the description of the tool: what the API says, the request, the answer, and the errors
     that it documents."""
     summary, text = plain_text(operation.summary), plain_text(operation.description)
@@ -97,7 +97,7 @@ def _sentence(text: str) -> str:
     return text if text[-1:] in ".!?…。！？:" else f"{text}."
 
 
-def argument_names(operation: Operation) -> tuple[dict[str, Parameter], str | None]:
+def argument_names(operation: ApiOperation) -> tuple[dict[str, Parameter], str | None]:
     """The parameters by the names of their arguments, and the name for the body, if there is one.
 
     A name has the characters that all model providers accept, and two parameters never share one.
@@ -111,7 +111,7 @@ def argument_names(operation: Operation) -> tuple[dict[str, Parameter], str | No
     return names, None if operation.body is None else free_name("body", names)
 
 
-def input_schema(description: Description, form: ToolForm, *, patterns: bool) -> dict[str, Json]:
+def input_schema(description: ApiDescription, form: ToolForm, *, patterns: bool) -> dict[str, Json]:
     """The schema of the arguments. Raises ``UnusablePart`` for a schema that cannot be converted."""
     conversion = SchemaConversion(description, "request", patterns=patterns)
     names, body_name = argument_names(form.operation)
@@ -167,16 +167,16 @@ def _body_text(schema: Mapping[str, Json]) -> str:
     return f"The content of the request: {names}" if names else "The content of the request"
 
 
-def success_schemas(operation: Operation) -> list[tuple[str, Json]] | None:
+def success_schemas(operation: ApiOperation) -> list[tuple[str, Json]] | None:
     """The status and the schema of each answer that tells of success; ``None`` if one of them promises no JSON."""
-    found = list[tuple[str, Json]]()
+    schemas = list[tuple[str, Json]]()
     for response in operation.responses:
         if response.status[:1] not in ("2", "d"):
             continue
         schema = next((schema for media, schema in response.schemas.items() if "json" in media or "*" in media), None)
-        if response.status[:1] == "d" and found:
+        if response.status[:1] == "d" and schemas:
             continue  # the default of an operation that describes its success is that of errors
         if schema is None:
             return None
-        found.append((response.status, dict(schema)))
-    return found or None
+        schemas.append((response.status, dict(schema)))
+    return schemas or None

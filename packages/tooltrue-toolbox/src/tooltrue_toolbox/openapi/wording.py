@@ -60,8 +60,8 @@ API_URL_WITH_QUERY: Final = message(
 )
 API_SECRET_INVALID: Final = message(
     "TT6812",
-    "--api-secret {given!r} is not SCHEME=VARIABLE with a security scheme of the description ({known}).",
-    "--api-secret {given!r} 不是 SCHEME=VARIABLE 的形式，或不是描述中的安全方案（{known}）。",
+    "--api-secret {text!r} is not SCHEME=VARIABLE with a security scheme of the description ({names}).",
+    "--api-secret {text!r} 不是 SCHEME=VARIABLE 的形式，或不是描述中的安全方案（{names}）。",
 )
 API_SECRET_UNSET: Final = message(
     "TT6813",
@@ -71,8 +71,8 @@ API_SECRET_UNSET: Final = message(
 )
 OPERATIONS_PATTERN_INVALID: Final = message(
     "TT6814",
-    "--operations {given!r} is none of tag:PATTERN, path:PATTERN, method:NAME and id:PATTERN.",
-    "--operations {given!r} 不是 tag:PATTERN、path:PATTERN、method:NAME 或 id:PATTERN 之一。",
+    "--operations {text!r} is none of tag:PATTERN, path:PATTERN, method:NAME and id:PATTERN.",
+    "--operations {text!r} 不是 tag:PATTERN、path:PATTERN、method:NAME 或 id:PATTERN 之一。",
 )
 
 # for the operator: a plan
@@ -199,7 +199,7 @@ PATH_VALUE_LEAVES_SEGMENT: Final = message(
     "{name} 不能是 {value!r}：它是路径 {path} 中的一段，不得为空、'.' 或 '..'，不得指向上级，也不得含有控制字符。"
     "未发送请求。请给出纯粹的标识符。",
 )
-HEADER_VALUE_INVALID: Final = message(
+API_HEADER_VALUE_INVALID: Final = message(
     "TT6901",
     "{name} goes into a header, which holds one line of ASCII without control characters. No request was sent. Give "
     "such a value.",

@@ -44,7 +44,7 @@ class YamlRefused(Exception):
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A collection whose end has not been read. ``key`` is the key of a mapping whose value comes next."""
 
     value: dict[str, Json] | list[Json]
@@ -80,7 +80,7 @@ class _Builder:
         self._max_depth = max_depth
         self._max_nodes = max_nodes
         self._nodes = 0
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
         self._anchors: dict[str, _Anchored] = {}
         self._root: Json = None
 
@@ -108,7 +108,7 @@ class _Builder:
             raise YamlRefused(Worded(REASON_DESCRIPTION_TOO_DEEP, {"limit": self._max_depth}))
         if self._expects_key():
             raise YamlRefused(Worded(REASON_YAML_KEY_NOT_TEXT, {"line": event.start_mark.line + 1}))
-        self._open.append(_Open(value, event.anchor, self._nodes))
+        self._open.append(_OpenCollection(value, event.anchor, self._nodes))
 
     def _end(self) -> None:
         done = self._open.pop()
