@@ -129,7 +129,7 @@ def test_a_security_scheme_is_filled_from_the_secrets(tool: str, arguments: Any,
     judge = Judge()
     with running(judge) as site:
         only = {"login": "login:of-the-test"} if tool == "delete_pet" else {}
-        tools = api_tools(site, **({"secrets": only} if only else {}))
+        tools = api_tools(site, secrets=only) if only else api_tools(site)
         call(tools, tool, **arguments)
     assert judge.faults == []
     assert site.asked[-1].headers[header] == value

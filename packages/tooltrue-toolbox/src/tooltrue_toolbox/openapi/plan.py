@@ -248,7 +248,7 @@ def _effect(table: Mapping[str, Json], own: ApiEffect, place: str, key: str) -> 
     """The effect that the file declares. It may be lower than that of the method for POST only: many searches are
     POST, and no other method that changes something reads."""
     value = table.get("effect", own)
-    effect = next((level for level in _LEVELS if level == value), None)
+    effect: ApiEffect | None = next((level for level in _LEVELS if level == value), None)
     if effect is None:
         raise _wrong_type("effect", place, LABEL_PLAN_EFFECT)
     if _LEVELS.index(effect) < _LEVELS.index(own) and not key.startswith("POST "):
