@@ -20,8 +20,8 @@ from tooltrue.state.places import without_password
 from tooltrue.tools.local import LocalToolset
 from tooltrue.transport.urls import shown_url
 from tooltrue.wording import LABEL_ONE_OR_OTHER, SETTING_INVALID, Worded
+from tooltrue_toolbox.cli.openapi_verb import missing as openapi_missing
 from tooltrue_toolbox.distribution import DISTRIBUTION
-from tooltrue_toolbox.openapi.openapi_verb import missing as openapi_missing
 from tooltrue_toolbox.wording import (
     CONFIG_WRITABLE_BY_TOOLS,
     LABEL_EITHER_OR,

@@ -1,0 +1,1 @@
+"""The verbs of this distribution, which entry points announce."""
