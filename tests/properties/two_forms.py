@@ -960,7 +960,7 @@ def _end(end: object) -> str:
     return repr(end)
 
 
-_TIMES = re.compile(r'"ms":[0-9.e-]+,?')
+_TIMES = re.compile(r'"(?:ms|queue_ms|question_ms)":[0-9.e-]+,?')
 
 
 def _timeless(text: str) -> str:

@@ -14,7 +14,8 @@
     │   ├── InternalError         -32603  has only an id, which the log explains
     │   ├── HeaderMismatch        -32020  HTTP only
     │   ├── MissingCapability     -32021  the client did not declare a capability that the request needs
-    │   └── UnsupportedVersion    -32022
+    │   ├── UnsupportedVersion    -32022
+    │   └── TaskFailed                    a task of another server has ended with an error of this code
     ├── ToolError                 the model can correct it: becomes a result with ``isError``
     │   ├── InvalidArguments
     │   ├── NeedsAgreement                a person must approve first, and the tool could not ask
@@ -72,6 +73,7 @@ __all__ = [
     "SessionLost",
     "StateError",
     "TaskCancelled",
+    "TaskFailed",
     "ToolError",
     "ToolTimeout",
     "TooltrueError",
@@ -276,7 +278,8 @@ class TaskCancelled(ToolError):
 
 
 class TaskFailed(RpcError):
-    """A call that another server ran as a task has ended with this error instead of a result."""
+    """A call that another server has run as a task ended with this error instead of a result; ``number`` is its code
+    there."""
 
 
 class InvalidResult(ToolError):
