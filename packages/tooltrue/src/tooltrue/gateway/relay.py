@@ -43,6 +43,7 @@ from tooltrue.host.upstream_calls import (
     ListsOfCallers,
     ListsRefused,
     OpenConnection,
+    PassedTasks,
     TaskAnswer,
     Updated,
 )
@@ -177,8 +178,8 @@ class CallerRelay:
         return self._bounds.idle_seconds
 
     @property
-    def passes_tasks(self) -> bool:
-        return True
+    def passed_tasks(self) -> PassedTasks:
+        return self
 
     @property
     def connects(self) -> bool:

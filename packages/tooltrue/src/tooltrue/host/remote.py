@@ -148,13 +148,13 @@ class Remote:
         self._published: PublishedDefinitions | None = None
         self._definitions = NO_DEFINITIONS
         # Until it is known: a caller may ask for a task of before.
-        self._offers = frozenset({"tasks"}) if self._calls.passes_tasks else frozenset[str]()
+        self._offers = frozenset({"tasks"}) if self._calls.passed_tasks else frozenset[str]()
         lists = self._calls.lists
         self._connect_tool = None if lists is None or not lists.connects else _connect_tool(server, instance)
         self._callers: CallerLists | None = None
         if lists is not None:
+            # A caller may have what others have not.
             self._offers = frozenset({"resources", "prompts", "completions", "tasks"})
-            # ... since a caller may have what others have not
             self._callers = CallerLists(
                 server,
                 lists,
@@ -291,7 +291,7 @@ class Remote:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
         self._offers -= {"tasks"}
-        if self._calls.passes_tasks and declares_tasks(client.facts.capabilities):
+        if self._calls.passed_tasks and declares_tasks(client.facts.capabilities):
             self._offers |= {"tasks"}
         await self._inspect(listing)
         was_of_callers = self.has_lists_of_callers
@@ -384,8 +384,10 @@ class Remote:
     async def ask_task(self, call: ToolCall, task: RemoteTask) -> TaskAnswer | None:
         """Ask the server about a task, over a connection of the caller; ``call`` has the name of its tool, if that is
         known. ``None`` for an acknowledgement. ``UnknownEntry`` if the server does not know the task."""
+        if (passed := self._calls.passed_tasks) is None:
+            raise UnknownEntry.of(TASK_UNKNOWN)
         try:
-            asking = self._calls.ask_task(self._here(), call, task, self._seconds)
+            asking = passed.ask_task(self._here(), call, task, self._seconds)
             return await self._asking("tasks/" + task.verb, asking)
         except InvalidParams:
             if task.verb == "update":  # the server knows the task, and refuses the answers

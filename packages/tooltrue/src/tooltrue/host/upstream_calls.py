@@ -103,6 +103,16 @@ class TaskAnswer(Value, frozen=True):
     result: Result | None = None
 
 
+class PassedTasks(Protocol):
+    """Sends requests about tasks that callers follow themselves."""
+
+    async def ask_task(
+        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
+    ) -> TaskAnswer | None:
+        """Ask the server about a task of this caller, or answer or cancel it. ``None`` for an acknowledgement."""
+        ...
+
+
 class UpstreamCalls(Protocol):
     """Sends operations to one server. ``client`` is the connection over which its definitions were read; there may be
     none if callers have ``lists`` of their own. Names are those of the server. Errors are those of the client,
@@ -112,19 +122,13 @@ class UpstreamCalls(Protocol):
     def lists(self) -> ListsOfCallers | None: ...
 
     @property
-    def passes_tasks(self) -> bool:
-        """Whether a caller that declares the extension gets the tasks of the server, and asks for them later."""
+    def passed_tasks(self) -> PassedTasks | None:
+        """The requests about tasks of the server, if a caller that declares the extension gets these tasks itself."""
         ...
 
     async def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> Result | InputRequiredResult | TaskStatus: ...
-
-    async def ask_task(
-        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
-    ) -> TaskAnswer | None:
-        """Ask the server about a task of this caller, or answer or cancel it. ``None`` for an acknowledgement."""
-        ...
 
     async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadOutcome: ...
 
@@ -197,7 +201,7 @@ class DirectCalls:
     a call that the server runs as a task is followed to its end, over the next connection if this one is lost."""
 
     lists: ListsOfCallers | None = None
-    passes_tasks = False
+    passed_tasks: PassedTasks | None = None
 
     def __init__(self, reconnected: Reconnected) -> None:
         self._reconnected = reconnected
@@ -221,11 +225,6 @@ class DirectCalls:
                 if next_client is None:
                     raise
             client, task = next_client, next_client.task(id, tool=call.name, timeout=seconds)
-
-    async def ask_task(
-        self, client: Client | None, call: ToolCall, task: RemoteTask, seconds: float | None
-    ) -> TaskAnswer | None:
-        raise NotImplementedError  # its calls are followed to their end
 
     async def read_resource(self, client: Client | None, request: ResourceRead) -> ReadResourceResult:
         return ReadResourceResult(list(await _present(client).read_resource(request.uri)))
