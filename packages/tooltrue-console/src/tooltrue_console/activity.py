@@ -99,7 +99,7 @@ class ServerHour:
 
 @dataclass(frozen=True, slots=True)
 class LogHour:
-    """What is known of a log. ``counted_since`` is the minute from which on the counts are complete, empty if they are
+    """The counts of a log. ``counted_since`` is the minute from which on the counts are complete, empty if they are
     for the whole hour. ``is_counted``: the log has been read. ``problem``: it cannot be read."""
 
     log: str

@@ -328,8 +328,8 @@ def initial_value(schema: Node) -> dict[str, Any]:
 
 
 def entries_of(schema: Node, value: Any) -> dict[str, str]:
-    """Return entries that :func:`read_form` reads as ``value``, and required parts that it lacks. What no field can
-    show as it is becomes JSON, with all hidden characters escaped."""
+    """Return entries that :func:`read_form` reads as ``value``, and required parts that it lacks. A value that no
+    field can show as it is becomes JSON, with all hidden characters escaped."""
     entries = dict(_entries(schema, schema, "", value))
     return entries if _holds(read_form(schema, entries).value, value) else {"j": _json(value)}
 

@@ -380,7 +380,7 @@ class Server:
         return running_tasks(self.name, parts, seconds=self.settings.limits.lifespan_seconds)
 
     def _task_parts(self) -> Mapping[str, TasksOfServer]:
-        """What runs tasks here: this server itself, under the empty name, or what has pipelines of its own."""
+        """The runners of tasks here: this server itself, under the empty name, or the views that have pipelines."""
         return {"": self._own_tasks()} if self._has_tasks() else {}
 
     def _own_tasks(self) -> TasksOfServer:

@@ -171,7 +171,7 @@ def _review(source: ContractSource, review: Review, language: str) -> Mapping[st
 
 
 def _entries(source: ContractSource, review: Review, language: str) -> list[Mapping[str, Any]]:
-    """What has changed, by name, as it is accepted: a tool and a prompt of one name are one entry."""
+    """The changes by name, as they are accepted: a tool and a prompt of one name are one entry."""
     changes: dict[str, list[ContractChange]] = {name: [] for name in sorted(review.names)}
     for change in review.changes.changes:
         changes.setdefault(change.subject, []).append(change)

@@ -24,7 +24,7 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
 
 
 async def show_state(desk: Desk, visit: PageVisit) -> Answer:
-    """What changes, alone, for a page that is open already."""
+    """The part that changes, for a page that is open already."""
     return Html("_now.html", await _values(desk, visit))
 
 

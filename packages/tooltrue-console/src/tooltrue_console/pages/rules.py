@@ -1,7 +1,7 @@
 """*Rules*: the operator's file as it holds, the rule that decides about a call, and a replay against a changed file.
 
 The decisions are those of the very rules that guard a server. A replay reads the newest records of a log, at most
-:data:`MAX_REPLAYED`, on a thread of its own. Nothing is called, and nothing is written.
+:data:`MAX_REPLAYED`, on a thread of its own. No tool is called, and no file is written.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _accept(operation: ApiOperation) -> str:
 
 
 def _message(response: FetchResponse) -> str:
-    """What the API says of an error: from the usual members of JSON, or its text. Cleaned, and bounded."""
+    """The message of the API about an error: from the usual members of JSON, or its text. Cleaned, and bounded."""
     value = json_of(response)
     text = _said(value) if value is not None else _decoded(response)
     return shortened(plain_text(text), _MESSAGE)

@@ -85,7 +85,7 @@ def secrets_from(texts: Sequence[str], schemes: Mapping[str, Scheme]) -> dict[st
         match = _GIVEN.fullmatch(one)
         if match is None or match[1] not in schemes:
             names = ", ".join(schemes) or Worded(LABEL_NONE, {})
-            # What was given may be the secret itself.
+            # The text on the right may be the secret itself.
             raise ConfigurationError.of(API_SECRET_INVALID, text=one.partition("=")[0][:60], names=names)
         scheme, variable = match[1], match[2]
         secret = os.environ.get(variable, "")

@@ -76,7 +76,7 @@ class OmittedOperation:
 
 @dataclass(frozen=True, slots=True)
 class DescribedApi:
-    """What a description has to offer. ``servers`` are the addresses that it names; none of them is used."""
+    """The contents of a description. ``servers`` are the addresses that it names; none of them is used."""
 
     description: ApiDescription
     operations: tuple[ApiOperation, ...]

@@ -1,7 +1,7 @@
 """Makes a request of an operation and its arguments.
 
 The address is the operator's, and the path is that of the description: arguments fill the places for them and nothing
-more. What was made is parsed again, and held against the description, before it is sent.
+more. The URL is parsed again, and held against the description, before it is sent.
 """
 
 from __future__ import annotations

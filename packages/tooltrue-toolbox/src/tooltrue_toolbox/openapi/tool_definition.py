@@ -1,4 +1,4 @@
-"""What a tool of an operation publishes: its name, its texts, its effect and the schema of its arguments."""
+"""The definition of a tool of an operation: its name, its texts, its effect and the schema of its arguments."""
 
 from __future__ import annotations
 

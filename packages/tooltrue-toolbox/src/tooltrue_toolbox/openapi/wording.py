@@ -222,8 +222,7 @@ SECRET_MISSING: Final = message(
 # for the model: answers of the API
 API_REFUSED_VALUES: Final = message(
     "TT6910",
-    "{operation} answered with status {status}{said}. Nothing is known to have changed. Correct the arguments, and "
-    "call again.",
+    "{operation} answered with status {status}{said}. No change is known. Correct the arguments, and call again.",
     "{operation} 应答状态为 {status}{said}。未知有任何更改。请更正参数后重试。",
 )
 API_REFUSED_SECRET: Final = message(
@@ -256,7 +255,7 @@ API_OUTCOME_UNKNOWN: Final = message(
 )
 API_UNREACHABLE: Final = message(
     "TT6916",
-    "{operation} got no answer: {problem}. Nothing was changed. Try again later, or tell the user.",
+    "{operation} got no answer: {problem}. No change was made. Try again later, or tell the user.",
     "{operation} 没有得到应答：{problem}。未做任何更改。请稍后重试，或告知用户。",
 )
 API_REDIRECTED: Final = message(

@@ -166,7 +166,7 @@ class _Builder:
 
 
 def _plain(text: str) -> Json:
-    """The value of a plain scalar, by the core schema of YAML 1.2. What has no form in JSON stays text."""
+    """The value of a plain scalar, by the core schema of YAML 1.2. A value without a form in JSON stays text."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:
