@@ -68,11 +68,14 @@ stability: setup  ## the suite in random orders, alone and beside busy processes
 lint: setup  ## format, lint, types on Linux, macOS and Windows, import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
-	$(BIN)/pyright --project pyrightconfig.darwin.json
-	$(BIN)/pyright --project pyrightconfig.windows.json
-	$(BIN)/pyright --project pyrightconfig.tests.json
+	@$(MAKE) --no-print-directory -j2 --output-sync $(TYPES)
 	$(BIN)/lint-imports
+
+# Each is one process for a minute or two, on one CPU.
+TYPES = $(addprefix types-,tests linux darwin windows)
+.PHONY: $(TYPES)
+$(TYPES): types-%:
+	$(BIN)/pyright --project $(if $(filter linux,$*),pyproject.toml,pyrightconfig.$*.json)
 
 requirements: setup  ## the duties of the specification, with the number of tests of each
 	@PYTHONPATH=tests $(BIN)/python tests/requirements/coverage.py

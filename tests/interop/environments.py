@@ -3,6 +3,7 @@
 A stamp beside each environment records its inputs; another version of a client creates it anew.
 """
 
+import fcntl
 import functools
 import hashlib
 import os
@@ -62,13 +63,16 @@ def _prepared_node() -> str:
 
 def _made_once(home: Path, recipe: str, make: Callable[[], None]) -> None:
     stamp = home / ".made-from"
-    if stamp.is_file() and stamp.read_text() == recipe:
-        return
-    print(f"making {home.name} ...", file=sys.stderr)
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
-    make()
-    stamp.write_text(recipe)
+    HOME.mkdir(exist_ok=True)
+    with (HOME / f"{home.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two commands may need it at the same time
+        if stamp.is_file() and stamp.read_text() == recipe:
+            return
+        print(f"making {home.name} ...", file=sys.stderr)
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        make()
+        stamp.write_text(recipe)
 
 
 def _make_venv(home: Path, requirements: tuple[str, ...]) -> None:
