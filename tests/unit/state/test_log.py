@@ -168,6 +168,21 @@ def test_faults_are_bounded(tmp_path: Path) -> None:
     assert (report.entries, len(report.faults)) == (700, 100)
 
 
+def test_rows_have_the_records_that_are_read_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    asyncio.run(_write_batches(path))
+
+    async def read() -> None:
+        async with SqliteLog(path) as log:
+            for after in range(22):
+                rows = await log.read_rows(after, 100)
+                entries = [entry for row in rows for entry in (row.entries() if isinstance(row, Batch) else [row])]
+                assert tuple(entries) == await log.read(after, 100)
+            assert [row.position for row in await log.read_rows(0, 5)] == [1, 11]
+
+    asyncio.run(read())
+
+
 # Batches: one record, then ten and ten more that were written together.
 
 BATCHES: dict[str, tuple[str, list[Fault]]] = {

@@ -84,15 +84,15 @@ canonical = msgspec.json.Encoder(order="deterministic").encode
 """Canonical encoding, independent of the order of keys: the input of digests."""
 _decode = msgspec.json.Decoder().decode
 
-StructT = TypeVar("StructT", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
-def decoder_of(shape: type[StructT]) -> Callable[[str], StructT]:
-    """Return a function that decodes JSON as ``shape``, a struct, and skips all other members. It is several times as
-    fast as a decoder of everything. It raises ``ValueError`` for text of another shape."""
+def decoder_of(shape: type[T]) -> Callable[[str], T]:
+    """Return a function that decodes JSON as ``shape``, a struct or a list of structs, and skips all other members. It
+    is several times as fast as a decoder of everything. It raises ``ValueError`` for text of another shape."""
     decode = msgspec.json.Decoder(shape).decode
 
-    def decoded(text: str) -> StructT:
+    def decoded(text: str) -> T:
         try:
             return decode(text)
         except msgspec.DecodeError as error:

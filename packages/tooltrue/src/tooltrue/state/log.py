@@ -75,10 +75,9 @@ class Batch(NamedTuple):
         """Its records. They are counted from the end, so that no position is invented if some were removed."""
         lines = self.text.split("\n")
         start = self.position - len(lines) + 1
-        return [
-            Entry(position, self.writer, line, self.previous, self.hash, self)
-            for position, line in enumerate(lines, start)
-        ]
+        _, writer, _, previous, hash, *_ = self
+        make = Entry._make  # in half the time of `Entry(...)`: a page has hundreds of them
+        return [make((position, writer, line, previous, hash, self)) for position, line in enumerate(lines, start)]
 
 
 class Entry(NamedTuple):

@@ -65,11 +65,16 @@ def _row(item: Entry | Batch) -> Row:
     return item if isinstance(item, Batch) else (*item[:5], None, None, None, None)
 
 
-def _entries(row: Row) -> list[Entry]:
+def _item(row: Row) -> Entry | Batch:
     single, (first, began, ended, checksums) = row[:5], row[5:]
     if first is None:
-        return [Entry(*single)]
-    return Batch(*single, first, began or "", ended or "", checksums or "").entries()
+        return Entry(*single)
+    return Batch(*single, first, began or "", ended or "", checksums or "")
+
+
+def _entries(row: Row) -> list[Entry]:
+    item = _item(row)
+    return item.entries() if isinstance(item, Batch) else [item]
 
 
 class ThreadLog(Generic[ConnectionT]):
@@ -138,6 +143,11 @@ class ThreadLog(Generic[ConnectionT]):
     async def read(self, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
         return await self._thread.run(partial(self._read, after, limit), writes=False)
 
+    async def read_rows(self, after: int, limit: int) -> tuple[Entry | Batch, ...]:
+        """Rows after position ``after``, with ``limit`` records or a few more: for who needs the texts of many records,
+        and not each of them. Of a batch that goes on behind ``after``, the later records are single entries."""
+        return await self._thread.run(partial(self._read_rows, after, limit), writes=False)
+
     async def head(self) -> Mark:
         return await self._thread.run(self._table.head, writes=False)
 
@@ -195,10 +205,28 @@ class ThreadLog(Generic[ConnectionT]):
     def _read(self, after: int, limit: int, db: ConnectionT) -> tuple[Entry, ...]:
         entries = list[Entry]()
         for row in self._table.rows(db, after):
-            entries += [entry for entry in _entries(row) if entry.position > after]
+            of_row = _entries(row)
+            if of_row[0].position <= after:  # a batch goes on behind it
+                of_row = [entry for entry in of_row if entry.position > after]
+            entries += of_row
             if len(entries) >= limit:
                 break
         return tuple(entries[:limit])
+
+    def _read_rows(self, after: int, limit: int, db: ConnectionT) -> tuple[Entry | Batch, ...]:
+        rows, count = list[Entry | Batch](), 0
+        for row in self._table.rows(db, after):
+            item = _item(row)
+            if isinstance(item, Batch):
+                count += item.text.count("\n")
+                if item.first <= after:
+                    rows += [entry for entry in item.entries() if entry.position > after]
+                    continue
+            rows.append(item)
+            count += 1
+            if count >= limit:
+                break
+        return tuple(rows)
 
     def _take(self) -> list[str | DraftRecord]:
         """Empty the queue for good. The caller must keep the notes in case they have to be written again."""
