@@ -1,16 +1,19 @@
 """`make bench BENCH="--console"`: the pages of the console over a log of a million records (`docs/performance.md`).
 
 One table has the server time of each page: the median and the 99th of 100 requests. The other has the work of ten
-viewers of *Now* as a share of the work of the calls that they see, by CPU time on one core.
+viewers of a live page as a share of the work of the calls that they see, by CPU time on one core.
 """
+
+from __future__ import annotations
 
 import asyncio
 import os
 import random
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,7 @@ _MOST_MS = 200.0
 _MOST_SHARE = 0.02
 _REQUESTS = 200
 _VIEWERS = 10
-_SECONDS = 5.0  # between two looks at the state, for all viewers of *Now* together
+_SECONDS = 5.0  # between two renewals of a page, for all viewers together
 _RATES = (100, 1_000)
 _ORIGIN = "http://127.0.0.1:8765"
 
@@ -76,7 +79,7 @@ async def _pages(folder: Path, records: int) -> bool:
     return is_slow
 
 
-async def _settled(browser: httpx2.AsyncClient) -> None:
+async def _settled(browser: _Browser) -> None:
     """Wait until the hour is counted: the first look reads a part of the log, on a thread of its own."""
     began = time.perf_counter()
     while "still being counted" in (await _get(browser, "/now")).text:  # noqa: ASYNC110 - the page is what tells
@@ -89,7 +92,6 @@ async def _settled(browser: httpx2.AsyncClient) -> None:
 def _paths(records: int) -> Mapping[str, str]:
     return {
         "Now": "/now",
-        "Now, renewed": "/now/state",
         "Calls": "/calls?log=long",
         "Calls, far back": f"/calls?log=long&before={records // 2}",
         "Calls of one caller": "/calls?log=long&who=key:rare",
@@ -133,7 +135,7 @@ def _record(chance: random.Random, at: float, number: int) -> dict[str, Any]:
 
 
 async def _viewers(folder: Path) -> bool:
-    """Compare the CPU time of calls with that of ten viewers: the looks at new records, and a page for each viewer."""
+    """Compare the CPU time of calls with that of ten viewers, who see the calls of five seconds together."""
     url = sqlite_url(folder / "live.db")
     server = Server("live", audit=url, rate=Rate(1e6, 1_000_000))
 
@@ -147,28 +149,84 @@ async def _viewers(folder: Path) -> bool:
     async with server.serving(), Client(server) as client, _browser(desk) as browser:
         await _calls(client, 300)
         call = await _cpu(lambda: _calls(client, 2_000)) / 2_000
-        await _get(browser, "/now/state")
-        print("| calls a second | CPU of a call, µs | of ten viewers, per call, µs | share |\n|---|---|---|---|")
+        idle = await _cpu(lambda: asyncio.sleep(_SECONDS)) / _SECONDS
+        print("| page | calls a second | CPU of a call, µs | of ten viewers, per call, µs | share |")
+        print("|---|---|---|---|---|")
         is_busy = False
-        for rate in _RATES:
-            count = int(rate * _SECONDS)
-            await _calls(client, count)
-            await server.audit_log.head()
-            await asyncio.sleep(1.1)  # until the counts are no longer fresh
-            viewers = await _cpu(lambda: _views(browser)) / count
-            is_busy = is_busy or viewers / call > _MOST_SHARE
-            print(f"| {rate:,} | {call * 1e6:.0f} | {viewers * 1e6:.1f} | {viewers / call:.1%} |", flush=True)
+        for page in ("Now", "Calls"):
+            for rate in _RATES:
+                viewers = await _work_of_viewers(browser, page.lower(), client, server, int(rate * _SECONDS), idle)
+                is_busy = is_busy or (rate == _RATES[-1] and viewers / call > _MOST_SHARE)
+                print(
+                    f"| {page} | {rate:,} | {call * 1e6:.0f} | {viewers * 1e6:.1f} | {viewers / call:.1%} |", flush=True
+                )
     return is_busy
+
+
+async def _work_of_viewers(
+    browser: _Browser, page: str, client: Client, server: Server, count: int, idle: float
+) -> float:
+    """The CPU time of ten viewers for each of ``count`` calls between two renewals of a page. ``idle`` is the CPU time
+    of a second of the server."""
+    await _get(browser, f"/{page}")
+    async with AsyncExitStack() as stack:
+        streams = [
+            await stack.enter_async_context(_stream(browser, f"/console/{page}/events")) for _ in range(_VIEWERS)
+        ]
+        await _renewed(streams)
+        await _calls(client, count)
+        await server.audit_log.head()
+        began = time.perf_counter()
+        seconds = await _cpu(lambda: _renewed(streams))
+        return (seconds - idle * (time.perf_counter() - began)) / count
+
+
+@asynccontextmanager
+async def _stream(browser: _Browser, path: str) -> AsyncGenerator[asyncio.Queue[bytes]]:
+    """The events of a page, as a server hands them to a socket."""
+    request = browser.client.build_request("GET", path)
+    events = asyncio.Queue[bytes]()
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": b"",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "scheme": "http",
+        "server": (request.url.host, request.url.port),
+        "client": ("127.0.0.1", 50_000),
+        "http_version": "1.1",
+        "extensions": {},
+    }
+
+    async def send(message: Mapping[str, Any]) -> None:
+        if message.get("body"):
+            events.put_nowait(message["body"])
+
+    left = asyncio.Event()
+
+    async def receive() -> Mapping[str, Any]:
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    task = asyncio.create_task(browser.app(scope, receive, send))
+    try:
+        yield events
+    finally:
+        left.set()
+        await task
+
+
+async def _renewed(streams: Sequence[asyncio.Queue[bytes]]) -> None:
+    """Wait until each viewer has got the page anew."""
+    for events in streams:
+        while not (await events.get()).startswith(b"event: changed"):
+            pass
 
 
 async def _calls(client: Client, count: int) -> None:
     for number in range(count):
         await client.call_tool("echo", {"text": f"number {number}"})
-
-
-async def _views(browser: httpx2.AsyncClient) -> None:
-    for _ in range(_VIEWERS):
-        await _get(browser, "/now/state")
 
 
 async def _cpu(act: Callable[[], Awaitable[object]]) -> float:
@@ -187,19 +245,27 @@ async def _timed(act: Callable[[], Awaitable[object]]) -> float:
 # -- a browser ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Browser:
+    """A browser with a session. Its ``client`` reads whole answers alone, and a stream has no end."""
+
+    client: httpx2.AsyncClient
+    app: Callable[..., Awaitable[None]]
+
+
 @asynccontextmanager
-async def _browser(desk: Desk) -> AsyncGenerator[httpx2.AsyncClient]:
+async def _browser(desk: Desk) -> AsyncGenerator[_Browser]:
     app = alone(desk, WaysToSignIn(True, list[ApiKeys]), AllowedHosts())
     async with desk.facts() as facts:
         cookie = await Sessions(facts).begin(Person("operator", (READ,), "link"))
     cookies = {"tooltrue-session-8765": cookie}
     transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url=_ORIGIN, cookies=cookies) as browser:
-        yield browser
+    async with httpx2.AsyncClient(transport=transport, base_url=_ORIGIN, cookies=cookies) as client:
+        yield _Browser(client, app)
 
 
-async def _get(browser: httpx2.AsyncClient, path: str) -> httpx2.Response:
-    answer = await browser.get(f"/console{path}")
+async def _get(browser: _Browser, path: str) -> httpx2.Response:
+    answer = await browser.client.get(f"/console{path}")
     if answer.status_code != 200:
         raise RuntimeError(f"{path}: {answer.status_code} {answer.text[-300:]}")
     return answer

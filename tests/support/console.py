@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -23,7 +24,7 @@ from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.tried import TriedServers
 from tooltrue_console.web import alone
 
-__all__ = ["House", "Visitor", "request"]
+__all__ = ["House", "Stream", "Visitor", "request"]
 
 T = TypeVar("T")
 
@@ -88,6 +89,39 @@ class House:
             return await Sessions(facts).new_link()
 
     @asynccontextmanager
+    async def stream(self, visitor: Visitor, path: str) -> AsyncGenerator[Stream]:
+        """The events at an address, for as long as the visitor stays."""
+        request = visitor.client.build_request("GET", f"/console{path}")
+        events, left = asyncio.Queue[str](), asyncio.Event()
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": request.url.path,
+            "query_string": request.url.query,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+            "scheme": "http",
+            "server": ("127.0.0.1", 8765),
+            "client": ("127.0.0.1", 50_000),
+            "http_version": "1.1",
+            "extensions": {},
+        }
+
+        async def send(message: Any) -> None:
+            if message.get("body"):
+                events.put_nowait(message["body"].decode())
+
+        async def receive() -> Any:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        task = asyncio.create_task(self.app(scope, receive, send))
+        try:
+            yield Stream(events)
+        finally:
+            left.set()
+            await task
+
+    @asynccontextmanager
     async def visitor(self, name: str | None = None, **headers: str) -> AsyncGenerator[Visitor]:
         """A browser; signed in by the key of this name, or for ``operator`` by a link."""
         transport = httpx2.ASGITransport(self.app, client=("127.0.0.1", 50_000))
@@ -100,6 +134,23 @@ class House:
             elif name is not None:
                 assert (await visitor.sign_in(key=self.keys[name])).status_code == 200
             yield visitor
+
+
+class Stream:
+    """The events of a part of a page that renews itself."""
+
+    def __init__(self, events: asyncio.Queue[str]) -> None:
+        self._events = events
+
+    async def next(self) -> tuple[str, str]:
+        """The name of the next event, and its HTML."""
+        async with asyncio.timeout(PATIENCE):
+            name, data = (await self._events.get()).removeprefix("event: ").removesuffix("\n\n").split("\ndata: ", 1)
+        return name, json.loads(data)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._events.empty()
 
 
 class Visitor:

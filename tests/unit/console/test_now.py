@@ -8,7 +8,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from browser.payloads import PAYLOADS
+from support.clock import skip
 from support.console import PATIENCE, House
 from tooltrue import Server
 from tooltrue.observe.meter import Meter, Sample
@@ -307,27 +307,26 @@ def test_the_server_beside_the_console_is_shown():
 # --- live -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_mark_changes_with_what_is_shown_and_with_nothing_else(tmp_path: Path):
-    url = sqlite_url(tmp_path / "attic.db")
+def test_an_open_page_is_renewed_by_what_is_written_and_by_a_ticket(tmp_path: Path):
+    url, clock = sqlite_url(tmp_path / "attic.db"), Clock()
 
-    clock = Clock()
-
-    async def scenario(house: House) -> list[bool]:
+    async def scenario(house: House) -> list[str]:
         await write(url, [call(10)])
-        marks = [(await house.desk.now()).mark]
-        steps = (
-            partial(asyncio.sleep, 0),
-            partial(write, url, [call(5)]),
-            partial(asyncio.sleep, 0),
-            house.ticket,
-        )
-        for step in steps:
-            await step()
-            clock.now += 2
-            marks.append((await house.desk.now()).mark)
-        return [before != after for before, after in pairwise(marks)]
+        async with house.visitor("reader") as visitor, house.stream(visitor, "/now/events") as stream:
+            parts = [(await stream.next())[1]]
+            for step in (partial(write, url, [call(5, "error")]), house.ticket):
+                await step()
+                clock.now += 2
+                skip(6)
+                parts.append((await stream.next())[1])
+            return parts
 
-    assert House(tmp_path, logs={"attic": url}, clock=clock).visited(scenario) == [False, True, False, True]
+    parts = House(tmp_path, logs={"attic": url}, clock=clock).visited(scenario)
+    assert [("<strong>2</strong>" in part, ">burn</a>" in part) for part in parts] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
 
 
 @given(values=st.lists(st.floats(0, 1e12, allow_nan=False), max_size=60))

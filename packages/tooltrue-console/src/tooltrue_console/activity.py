@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,7 +20,8 @@ from tooltrue.errors import TooltrueError
 from tooltrue.jsonrpc.messages import decoder_of, is_number
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.protocol.types import Value
-from tooltrue.state.log import Entry, Log
+from tooltrue.state.log import Batch, Entry, Log
+from tooltrue.state.log_thread import ThreadLog
 from tooltrue.state.urls import open_log
 from tooltrue_console.logs import Logs
 
@@ -39,12 +41,13 @@ _log = logging.getLogger("tooltrue.console")
 MINUTES: Final = 60
 MOST_RECORDS: Final = 200_000
 """Records of a log that the first look reads. Of a log that has more in an hour, the minutes before are not counted."""
-_PAGE: Final = 500
+_PAGE: Final = 1_000
 _MOST_SERVERS: Final = 200
 _MOST_PAUSED: Final = 200
 _MOST_AMOUNT: Final = 1e9
 PATIENCE_SECONDS: Final = 0.1
 _FRESH_SECONDS: Final = 1.0
+_LINE: Final = "\n"
 _ERRORS: Final = ("error", "abandoned")
 
 
@@ -64,6 +67,20 @@ class MinuteCounts:
         self.errors += other.errors
         self.milliseconds += other.milliseconds
         return self
+
+    def add_calls(self, outcome: str, milliseconds: Sequence[float]) -> None:
+        """Add calls of this outcome, each with its time."""
+        if outcome == "refused":
+            self.add_refusals(len(milliseconds))
+            return
+        self.calls += len(milliseconds)
+        self.errors += len(milliseconds) if outcome in _ERRORS else 0
+        is_plain = min(milliseconds) >= 0 and max(milliseconds) < _MOST_AMOUNT
+        self.milliseconds += sum(milliseconds if is_plain else map(_amount, milliseconds))
+
+    def add_refusals(self, count: int) -> None:
+        self.calls += count
+        self.refusals += count
 
     @property
     def mean_milliseconds(self) -> float:
@@ -112,34 +129,49 @@ class LogHour:
 
 
 class _Counted(Value, frozen=True, gc=False):
-    """The members of a record that are counted."""
+    """The members of a record that are counted, in the order of canonical JSON, in which they are found soonest."""
 
     at: str = ""
-    kind: str = ""
-    outcome: str = ""
-    ms: float = 0.0
     count: int = 0
-    paused: float = 0.0
     instance: str = ""
-    who: str = ""
+    kind: str = ""
+    ms: float = 0.0
+    outcome: str = ""
+    paused: float = 0.0
     rule: str = ""
+    who: str = ""
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> _Counted:
         """Those of a record whose members may be of other types."""
-        texts = [str(record.get(name, "")) for name in ("at", "kind", "outcome", "instance", "who", "rule")]
-        at, kind, outcome, instance, who, rule = texts
-        numbers = [_amount(record.get(name)) for name in ("ms", "count", "paused")]
-        return cls(at, kind, outcome, numbers[0], int(numbers[1]), numbers[2], instance, who, rule)
+        texts = {name: str(record.get(name, "")) for name in ("at", "instance", "kind", "outcome", "rule", "who")}
+        ms, count, paused = (_amount(record.get(name)) for name in ("ms", "count", "paused"))
+        return cls(**texts, ms=ms, count=int(count), paused=paused)
 
 
 _decoded = decoder_of(_Counted)
+_all_decoded = decoder_of(list[_Counted])
+
+
+def _counted(rows: Sequence[Entry | Batch]) -> Sequence[_Counted]:
+    """The records of all rows, decoded together."""
+    try:
+        return _all_decoded(f"[{','.join([row.text.replace(_LINE, ',') for row in rows])}]")
+    except ValueError:  # one of them has another shape
+        return [_one_counted(entry) for row in rows for entry in (row.entries() if isinstance(row, Batch) else [row])]
+
+
+def _one_counted(entry: Entry) -> _Counted:
+    try:
+        return _decoded(entry.text)
+    except ValueError:
+        return _Counted.of(record_of(entry))
 
 
 @dataclass
 class _ServerCounts:
     last: str = ""
-    minutes: dict[str, MinuteCounts] = field(default_factory=dict[str, MinuteCounts])
+    minutes: defaultdict[str, MinuteCounts] = field(default_factory=lambda: defaultdict(MinuteCounts))
 
 
 @dataclass
@@ -152,43 +184,29 @@ class _Counts:
     servers: dict[str, _ServerCounts] = field(default_factory=dict[str, _ServerCounts])
     paused: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict[tuple[str, str], tuple[float, str]])
 
-    def add(self, entry: Entry) -> None:
-        try:
-            record = _decoded(entry.text)
-        except ValueError:
-            record = _Counted.of(record_of(entry))
-        at = record.at
-        if not at:
-            return
-        server = self.servers.get(record.instance)
-        if server is None:
-            if len(self.servers) >= _MOST_SERVERS:
-                return
-            server = self.servers[record.instance] = _ServerCounts()
-        if at > server.last:
-            server.last = at
-        if at > self.last:
-            self.last = at
-        if record.paused:
-            self._pause(record)
-        self._count(server, record)
+    def add(self, rows: Sequence[Entry | Batch]) -> None:
+        # Most records are ends of calls. Those of one server, minute and outcome are added together.
+        alike = defaultdict[tuple[str, str, str], list[_Counted]](list)
+        for record in _counted(rows):
+            outcome = record.outcome if record.kind == "call" else ""
+            alike[record.instance, record.at[:16], outcome].append(record)
+        for (name, at, outcome), records in alike.items():
+            if not at or (server := self._server(name)) is None:
+                continue
+            server.last = max(server.last, *[record.at for record in records])
+            self.last = max(self.last, server.last)
+            if outcome:
+                server.minutes[at].add_calls(outcome, [record.ms for record in records])
+            for record in records:
+                if record.kind == "refusals" and record.count > 0:
+                    server.minutes[at].add_refusals(record.count)
+                if record.paused:
+                    self._pause(record)
 
-    def _count(self, server: _ServerCounts, record: _Counted) -> None:
-        if record.kind == "call" and record.outcome:
-            count, is_refused = 1, record.outcome == "refused"
-        elif record.kind == "refusals" and record.count > 0:
-            count, is_refused = record.count, True
-        else:  # no end of a call
-            return
-        minute = server.minutes.get(record.at[:16])
-        if minute is None:
-            minute = server.minutes[record.at[:16]] = MinuteCounts()
-        minute.calls += count
-        if is_refused:
-            minute.refusals += count
-            return
-        minute.errors += record.outcome in _ERRORS
-        minute.milliseconds += _amount(record.ms)
+    def _server(self, name: str) -> _ServerCounts | None:
+        if name not in self.servers and len(self.servers) < _MOST_SERVERS:
+            self.servers[name] = _ServerCounts()
+        return self.servers.get(name)
 
     def _pause(self, record: _Counted) -> None:
         key, until = (record.instance, record.who), _seconds(record.at) + _amount(record.paused)
@@ -198,7 +216,8 @@ class _Counts:
     def forget(self, before: str, now: float) -> None:
         """Forget the minutes before the hour, and pauses that are over."""
         for server in self.servers.values():
-            server.minutes = {minute: counts for minute, counts in server.minutes.items() if minute >= before}
+            for minute in [minute for minute in server.minutes if minute < before]:
+                del server.minutes[minute]
         self.paused = {key: value for key, value in self.paused.items() if value[0] > now}
 
 
@@ -272,10 +291,9 @@ class Activity:
             counts = _Counts()
             await self._read_back(log, counts, head, oldest)
         while counts.position is not None and counts.position < head:
-            if not (page := await log.read(counts.position, _PAGE)):
+            if not (page := await _rows(log, counts.position)):
                 break
-            for entry in page:
-                counts.add(entry)
+            counts.add(page)
             counts.position = page[-1].position
         counts.forget(oldest, now)
         return counts
@@ -288,8 +306,7 @@ class Activity:
             page = [entry for entry in await log.read(low, high - low) if entry.position <= high]
             # All of a page that was written before the hour, or deleted, ends the look.
             last, counts.last = counts.last, ""
-            for entry in page:
-                counts.add(entry)
+            counts.add(page)
             newest, counts.last = counts.last, max(last, counts.last)
             high = low
             if newest < oldest:
@@ -310,6 +327,10 @@ class Activity:
         ]
         is_counted = counts.position is not None
         return LogHour(name, servers, paused, counts.last, counts.since, is_counted, problem)
+
+
+async def _rows(log: Log, after: int) -> Sequence[Entry | Batch]:
+    return await (log.read_rows(after, _PAGE) if isinstance(log, ThreadLog) else log.read(after, _PAGE))
 
 
 _NONE: Final = MinuteCounts()

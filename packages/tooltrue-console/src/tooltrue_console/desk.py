@@ -13,23 +13,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tooltrue.app import Server
-from tooltrue.contract.digests import digest
 from tooltrue.policy.consent.approvals import Approvals, Ticket, approvals_url
 from tooltrue.state.facts import Facts
 from tooltrue.state.places import audit_files, sqlite_url, state_folder
-from tooltrue.state.urls import open_facts, open_log
+from tooltrue.state.urls import open_facts
 from tooltrue_console.activity import PATIENCE_SECONDS, Activity, LogHour
 from tooltrue_console.acts import Acts
 from tooltrue_console.contracts import Contracts
 from tooltrue_console.health import ServerHealth, health_of
-from tooltrue_console.live import SharedView
+from tooltrue_console.live import SharedView, SharedViews
 from tooltrue_console.logs import Logs
 from tooltrue_console.tried import TriedServers
 
 __all__ = ["Desk", "DeskSettings", "Present"]
 
-_PRESENT_SECONDS = 5.0
-"""How often the state of all servers is looked at for the viewers of it."""
 _FRESH_SECONDS = 1.0
 """For so long, all viewers see the same state."""
 
@@ -52,12 +49,11 @@ class DeskSettings:
 @dataclass(frozen=True, slots=True)
 class Present:
     """The state of all servers at one time. ``pending`` are the open tickets, the oldest first; ``health`` is that of
-    the servers in this process. ``mark`` is another one as soon as anything that is shown is."""
+    the servers in this process."""
 
     hours: Sequence[LogHour]
     pending: Sequence[Ticket]
     health: Sequence[ServerHealth]
-    mark: str
 
 
 class Desk:
@@ -82,10 +78,9 @@ class Desk:
         self.logs = Logs(self._log_urls)
         self.contracts = Contracts(settings.server)
         self._activity = Activity(self.logs, clock=clock, patience=patience)
-        self.present = SharedView(self._mark, every=_PRESENT_SECONDS)
-        """The mark of what is present, live."""
+        self.parts = SharedViews[tuple[str, str]]()
+        """The events of live parts of pages."""
         self._latest: tuple[float, Present] | None = None
-        self._heads: dict[str, SharedView[int]] = {}
 
     def _log_urls(self) -> Mapping[str, str]:
         """Name → URL of each audit log: those of this user's servers, and those that the operator names."""
@@ -108,18 +103,6 @@ class Desk:
         async with self.approvals() as approvals:
             return [ticket for ticket in await approvals.all() if ticket.state == "open"]
 
-    def head_of(self, log: str) -> SharedView[int]:
-        """The position of the last record of a log, live."""
-        if log not in self._heads:
-            url = self.logs.url(log)
-
-            async def look() -> int:
-                async with open_log(url) as opened:
-                    return (await opened.head()).position
-
-            self._heads[log] = SharedView(look)
-        return self._heads[log]
-
     async def now(self) -> Present:
         """The state of all servers, as far as it is known without a wait; perhaps that of a second ago."""
         if self._latest is None or not 0 <= self.clock() - self._latest[0] < _FRESH_SECONDS:
@@ -130,16 +113,4 @@ class Desk:
         hours = await self._activity.hours()
         pending = await self._open_tickets()
         health = [health_of(server.name, server.settings.meter) for server in self.tried.servers]
-        parts = [
-            *(
-                [hour.log, hour.last, hour.is_counted, hour.counted_since, str(hour.problem or ""), len(hour.paused)]
-                for hour in hours
-            ),
-            int(self.clock()) // 60,
-            [ticket.id for ticket in pending],
-            str(health),
-        ]
-        return Present(hours, pending, health, digest(parts)[:16])
-
-    async def _mark(self) -> str:
-        return (await self.now()).mark
+        return Present(hours, pending, health)

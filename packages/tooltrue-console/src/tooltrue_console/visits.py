@@ -15,7 +15,7 @@ __all__ = ["Answer", "Download", "Endpoint", "EventStream", "Html", "OtherPage",
 @dataclass(frozen=True, slots=True)
 class PageVisit:
     """One request of a person. ``parts`` are the parameters of the path. ``address`` and ``agent`` are the other end of
-    the connection and its ``User-Agent``, for the record of an act."""
+    the connection and its ``User-Agent``, for the record of an act. ``base`` is the path of the console."""
 
     person: Person
     language: str
@@ -24,6 +24,7 @@ class PageVisit:
     form: Mapping[str, str] = field(default_factory=dict[str, str])
     address: str = ""
     agent: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ class _Web:
                 form,
                 _address(request),
                 request.headers.get("user-agent", "")[:200],
+                _base(request),
             )
             return self._response(request, cookie, person, endpoint.path, await endpoint.answer(self._desk, visit))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -11,8 +11,10 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.jsonrpc.messages import is_object
 from tooltrue.policy.audit.log_queries import record_of, search_back
 from tooltrue.state.log import Entry
+from tooltrue.state.urls import open_log
 from tooltrue_console.desk import Desk
-from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
+from tooltrue_console.live_parts import live_part
+from tooltrue_console.visits import Answer, Endpoint, Html, PageVisit
 from tooltrue_console.wording import CONSOLE_RECORD_UNKNOWN
 
 __all__ = ["ENDPOINTS", "FILTERS", "read_record", "record_table", "row"]
@@ -27,19 +29,17 @@ FILTERS: Final[Mapping[str, str]] = {
     "kind": "kind",
 }
 """The members of a record that a search filters by, and their phrases."""
+_CALLS: Final[Mapping[str, str]] = {"kind": "call"}
 OUTCOMES: Final = ("ok", "error", "refused", "asked", "cancelled", "abandoned")
 _PAGE: Final = 50
 _EFFORT: Final = 4_000
 """Records that one view reads at the most, so that it takes no longer than a page may."""
+_MOST_WRITTEN: Final = 10_000
+"""Records that may have been written between two looks at a live table; after more, it is searched anew."""
 
 
 async def show_calls(desk: Desk, visit: PageVisit) -> Answer:
-    return Html("calls.html", await record_table(desk, visit, "/calls", {"kind": "call"}), title="calls")
-
-
-async def show_rows(desk: Desk, visit: PageVisit) -> Answer:
-    """The table alone, for a page that is open already."""
-    return Html("_records.html", await record_table(desk, visit, "/calls", {"kind": "call"}))
+    return Html("calls.html", await record_table(desk, visit, "/calls", _CALLS), title="calls")
 
 
 async def record_table(desk: Desk, visit: PageVisit, path: str, defaults: Mapping[str, str]) -> Mapping[str, Any]:
@@ -55,14 +55,13 @@ async def record_table(desk: Desk, visit: PageVisit, path: str, defaults: Mappin
         "outcomes": OUTCOMES,
     }
     if name is None:
-        return {**common, "rows": [], "share": None, "older": None, "newer": False, "refresh": "", "events": ""}
-    globs = {member: query.get(member, defaults.get(member, "")) for member in FILTERS}
+        return {**common, "rows": [], "share": None, "older": None, "newer": False, "events": ""}
     before = query.get("before", "")
     async with desk.logs.open(name) as opened:
         position = (await opened.log.head()).position
         page = await search_back(
             opened.log,
-            {member: glob for member, glob in globs.items() if glob},
+            _globs(query, defaults),
             query.get("since", ""),
             query.get("until", ""),
             opened.index,
@@ -76,12 +75,21 @@ async def record_table(desk: Desk, visit: PageVisit, path: str, defaults: Mappin
         "rows": [row(entry) for entry in page.entries],
         "position": position,
         "share": opened.share,
-        "older": None if page.before is None else urlencode({**selection, "before": str(page.before)}),
+        "older": None if page.before is None else _before(query, name, page.before),
         "newer": bool(before),
-        "refresh": "" if before else urlencode(selection),
-        "events": "" if before else urlencode({"log": name}),
+        "events": "" if before else urlencode(selection),
         "newest": urlencode({key: value for key, value in selection.items() if key != "before"}),
     }
+
+
+def _globs(query: Mapping[str, str], defaults: Mapping[str, str]) -> Mapping[str, str]:
+    globs = {member: query.get(member, defaults.get(member, "")) for member in FILTERS}
+    return {member: glob for member, glob in globs.items() if glob}
+
+
+def _before(query: Mapping[str, str], log: str, position: int) -> str:
+    """The query of the page that begins before ``position``."""
+    return urlencode({**query, "log": log, "before": str(position)})
 
 
 def row(entry: Entry) -> Mapping[str, Any]:
@@ -169,20 +177,53 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+# --- live -------------------------------------------------------------------------------------------------------------
+
+
 async def follow(desk: Desk, visit: PageVisit) -> Answer:
-    name = visit.query.get("log", "")
-    desk.logs.url(name)
-    return EventStream(_changes(desk, name))
+    """The table, for a page that is open already."""
+    query = frozenset((name, value) for name, value in visit.query.items() if value)
+    return live_part(desk, visit, ("calls", query), _NewestRecords(desk, visit).look)
 
 
-async def _changes(desk: Desk, name: str) -> AsyncGenerator[tuple[str, str]]:
-    async for position in desk.head_of(name).values():
-        yield ("alive", "") if position is None else ("changed", str(position))
+class _NewestRecords:
+    """The newest records of a selection. A look reads what was written since the last one."""
+
+    def __init__(self, desk: Desk, visit: PageVisit) -> None:
+        self._desk = desk
+        self._visit = visit
+        self._part: Html | None = None
+
+    async def look(self) -> Html:
+        part = self._part
+        if part is not None and part.values["share"] is None and part.values["log"] is not None:
+            values = await self._continued(part.values)
+        else:
+            values = await record_table(self._desk, self._visit, "/calls", _CALLS)
+        if part is None or values is not part.values:
+            self._part = part = Html("_records.html", values)
+        return part
+
+    async def _continued(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        query, last = values["query"], values["position"]
+        async with open_log(self._desk.logs.url(values["log"])) as log:
+            position = (await log.head()).position
+            if position == last:
+                return values
+            if not last < position <= last + _MOST_WRITTEN:
+                return await record_table(self._desk, self._visit, "/calls", _CALLS)
+            globs = _globs(query, _CALLS)
+            since, until = query.get("since", ""), query.get("until", "")
+            page = await search_back(log, globs, since, until, most=_PAGE, effort=position - last)
+        rows = [row(entry) for entry in page.entries if entry.position > last] + values["rows"]
+        changed: dict[str, Any] = {"position": position, "rows": rows[:_PAGE]}
+        if len(rows) > _PAGE:
+            changed["older"] = _before(query, values["log"], rows[_PAGE - 1]["position"])
+        return {**values, **changed}
 
 
 ENDPOINTS: Final[Sequence[Endpoint]] = (
     Endpoint("GET", "/calls", show_calls),
-    Endpoint("GET", "/calls/rows", show_rows),
     Endpoint("GET", "/calls/events", follow),
     Endpoint("GET", "/calls/{log}/{position:int}", show_one),
 )

@@ -23,10 +23,6 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
     return Html("log.html", await record_table(desk, visit, "/log", {}), title="log")
 
 
-async def show_rows(desk: Desk, visit: PageVisit) -> Answer:
-    return Html("_records.html", await record_table(desk, visit, "/log", {}))
-
-
 async def verify(desk: Desk, visit: PageVisit) -> Answer:
     """The verdict on the whole chain. It reads all records, on a thread of its own."""
     place = desk.logs.url(visit.query.get("log", ""))
@@ -56,7 +52,6 @@ async def _lines(place: str) -> AsyncIterator[str]:
 
 ENDPOINTS: Final[Sequence[Endpoint]] = (
     Endpoint("GET", "/log", show),
-    Endpoint("GET", "/log/rows", show_rows),
     Endpoint("GET", "/log/verify", verify),
     Endpoint("GET", "/log/export", export),
 )

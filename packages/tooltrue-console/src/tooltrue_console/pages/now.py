@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
@@ -11,21 +12,19 @@ from tooltrue.host.servers import State
 from tooltrue_console.activity import MINUTES, LogHour, MinuteCounts, ServerHour
 from tooltrue_console.charts import HEIGHT, WIDTH, HourChart, chart
 from tooltrue_console.desk import Desk
+from tooltrue_console.live_parts import live_part
 from tooltrue_console.phrases import phrase
-from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVisit
+from tooltrue_console.visits import Answer, Endpoint, Html, PageVisit
 
 __all__ = ["ENDPOINTS"]
 
 _SHOWN_TICKETS: Final = 5
+_RENEWED_SECONDS: Final = 5.0
+"""Each look counts all records that were written since the last one."""
 
 
 async def show(desk: Desk, visit: PageVisit) -> Answer:
     return Html("now.html", await _values(desk, visit), title="now")
-
-
-async def show_state(desk: Desk, visit: PageVisit) -> Answer:
-    """The part that changes, for a page that is open already."""
-    return Html("_now.html", await _values(desk, visit))
 
 
 async def _values(desk: Desk, visit: PageVisit) -> Mapping[str, Any]:
@@ -52,7 +51,6 @@ async def _values(desk: Desk, visit: PageVisit) -> Mapping[str, Any]:
         "paused": [one for hour in hours for one in hour.paused if one.until > now],
         "pending": len(snapshot.pending),
         "tickets": snapshot.pending[:_SHOWN_TICKETS],
-        "shown": snapshot.mark,
         "query": urlencode({"log": chosen} if chosen else {}),
     }
 
@@ -96,16 +94,17 @@ def _problem(log: str, problem: TooltrueError, language: str) -> tuple[str, str]
 
 
 async def follow(desk: Desk, visit: PageVisit) -> Answer:
-    return EventStream(_changes(desk))
+    """The part that changes, for a page that is open already."""
+    return live_part(
+        desk, visit, ("now", visit.query.get("log", "")), partial(_part, desk, visit), every=_RENEWED_SECONDS
+    )
 
 
-async def _changes(desk: Desk) -> AsyncGenerator[tuple[str, str]]:
-    async for mark in desk.present.values():
-        yield ("alive", "") if mark is None else ("changed", mark)
+async def _part(desk: Desk, visit: PageVisit) -> Html:
+    return Html("_now.html", await _values(desk, visit))
 
 
 ENDPOINTS: Final[Sequence[Endpoint]] = (
     Endpoint("GET", "/now", show),
-    Endpoint("GET", "/now/state", show_state),
     Endpoint("GET", "/now/events", follow),
 )

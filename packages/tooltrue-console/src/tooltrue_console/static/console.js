@@ -12,15 +12,30 @@
     document.addEventListener("DOMContentLoaded", () => link.requestSubmit());  // behind the listener of htmx
   }
 
-  // A part of the page that is asked for again when the state has changed, unless the keyboard is in it.
+  // A part of the page that the server sends again when it has changed. It waits while the keyboard is in the part, and
+  // none is sent while the page is hidden.
   for (const live of document.querySelectorAll("[data-live]")) {
-    const { events, refresh, target } = live.dataset;
-    let shown = live.dataset.position;
-    new EventSource(events).addEventListener("changed", (event) => {
-      if (event.data === shown || document.querySelector(target).contains(document.activeElement)) return;
-      shown = event.data;
-      htmx.ajax("GET", refresh, { target, swap: "outerHTML" });
-    });
+    const { events, target } = live.dataset;
+    let stream = null;
+    let shown = null;
+    const open = () => {
+      stream = new EventSource(events);
+      stream.addEventListener("changed", (event) => {
+        const part = document.querySelector(target);
+        if (event.data === shown || part.contains(document.activeElement)) return;
+        shown = event.data;
+        put("problem", "");
+        htmx.swap(part, JSON.parse(shown), { swapStyle: "outerHTML" });
+      });
+      stream.addEventListener("problem", (event) => put("problem", JSON.parse(event.data)));
+    };
+    const follow = () => {
+      if (document.hidden && stream) stream.close();
+      if (document.hidden) stream = null;
+      else if (!stream) open();
+    };
+    document.addEventListener("visibilitychange", follow);
+    follow();
   }
 
   // The forms of tools. A call reports its progress in its answer, so that it is sent by fetch. Each event of the answer
