@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -25,6 +26,13 @@ from support.serving import command, environment
 from support.terminals import open_terminal
 from tooltrue import Client, Context, Form, Link, Server, Tasks, ToolError
 from tooltrue.cli.main import cli
+from tooltrue.client.config import ServerConfig
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.config import read_operator_config
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.server.sealed_tokens import new_key
+from tooltrue.state.facts import MemoryFacts
+from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
 
 CONTROL = "\x1b]0;owned\x07"
@@ -249,6 +257,47 @@ async def test_a_damaged_task_is_listed_with_its_code_among_the_others(desk: Des
     assert codes == {asking: "TT5615", failed: "TT4844"}
     assert listed[1].split()[1] == "wait"
     assert code_of(await desk.run("show", asking, code=2)) == "TT5615"
+
+
+@pytest.mark.parametrize("has_key_file", [False, True])
+@on_a_loop
+async def test_the_tasks_of_all_views_of_a_gateway_are_listed_answered_and_cancelled(
+    desk: Desk, has_key_file: bool
+) -> None:
+    file = desk.folder / "tooltrue.toml"
+    file.write_text('[servers.up]\ntasks = "always"\n[views.one]\nservers = "up"\n[views.two]\nservers = "up"\n')
+    audit = sqlite_url(desk.folder / "audit.db")
+    up = ServerConfig("up", "up", target=made(), revision="2025-11-25", hints=True)
+    gateway = Gateway({"up": up}, operator=read_operator_config(str(file)), confirm=Confirm.never(), audit=audit)
+    if has_key_file:
+        key = new_key()
+        (desk.folder / "key").write_text(base64.b64encode(key).decode())
+        gateway.share(keys=[key], facts=MemoryFacts())
+        desk.options = ("--sealing-key-file", str(desk.folder / "key"))
+    async with (
+        gateway.serving(),
+        Client(gateway.view("one"), elicit=lambda question: None) as one,
+        Client(gateway.view("two"), elicit=lambda question: None) as two,
+    ):
+        greeting, waiting = await one.start_task("up_greet"), await two.start_task("up_wait")
+        asking = await desk.until("up_greet", "input_required")
+        working = await desk.until("up_wait", "working")
+        assert (asking["view"], working["view"]) == ("one", "two")
+        head, *rows = (await desk.run("list", "--caller", "local")).splitlines()
+        assert head.split() == ["task", "view", "tool", "caller", "state", "age", "message"]
+        assert sorted(row.split()[1:3] for row in rows) == [["one", "up_greet"], ["two", "up_wait"]]
+        assert "view     one\n" in await desk.run("show", asking["id"])
+        await desk.run("answer", asking["id"][:8], "name=Ada", "age=36")
+        await desk.run("cancel", working["id"][:8])
+        assert (await greeting.result()).text == "Hello Ada, 36"
+        assert [status.state async for status in waiting.updates()][-1] == "cancelled"
+        acts = set[tuple[str, str]]()
+        async with asyncio.timeout(LIMIT):  # the notes about both acts reach the log of the gateway
+            while len(acts) < 2:
+                records = [entry.record for entry in await gateway.audit_log.read(0, 100)]
+                acts = {(one["kind"], one["subject"]) for one in records if one["kind"].startswith("operator ")}
+                await asyncio.sleep(0)
+        assert acts == {("operator answer", "up_greet"), ("operator cancel", "up_wait")}
 
 
 @on_a_loop

@@ -195,6 +195,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "task_begun": ("Begun (UTC)", "开始时间（UTC）"),
     "task_changed": ("Changed (UTC)", "变更时间（UTC）"),
     "task_expires": ("Removed (UTC)", "移除时间（UTC）"),
+    "view": ("View", "视图"),
     "task_rounds": ("Rounds", "轮次"),
     "task_message": ("Message", "消息"),
     "task_questions": ("Questions without an answer", "尚未回答的问题"),

@@ -81,6 +81,7 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
     values = {
         **_brief(task),
         "server": visit.parts["server"],
+        "view": task.view,
         "id": task.id,
         "client": task.client,
         "updated": _time(task.updated),

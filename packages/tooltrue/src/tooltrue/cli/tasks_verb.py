@@ -41,9 +41,7 @@ from tooltrue.server.task_stores import TaskStore, task_files, task_store
 from tooltrue.state.places import sqlite_url, tasks_file
 from tooltrue.tasks.engine import DamagedTask, TaskInspector
 from tooltrue.tasks.inspection import STATUSES, InspectedTask
-from tooltrue.tasks.records import owner_of
 from tooltrue.tasks.wording import TASK_KEYS_WRONG
-from tooltrue.tools.vocabulary import Principal
 from tooltrue.wording import Worded, names_or_none
 
 __all__ = ["command"]
@@ -95,10 +93,10 @@ def list_(
 
     async def look(inspector: TaskInspector) -> tuple[list[InspectedTask], list[DamagedTask]]:
         tasks, damaged = list[InspectedTask](), list[DamagedTask]()
-        async for stored in inspector.newest(None if caller is None else owner_of(Principal(caller))):
+        async for stored in inspector.newest():
             if isinstance(task := store.opened_or_damaged(stored, current_language()), DamagedTask):
                 damaged.append(task)
-            elif state in (None, task.status) and tool in (None, task.tool):
+            elif state in (None, task.status) and tool in (None, task.tool) and caller in (None, task.caller):
                 tasks.append(task)
                 if len(tasks) == limit:
                     break
@@ -113,8 +111,9 @@ def list_(
         tell("There is no such task." if state or caller or tool else "There are no tasks.")
     else:
         now = time.time()
-        head = ("task", "tool", "caller", "state", "age", "message")
-        show_rows([head, *(_row(task, now) for task in tasks), *map(_row_damaged, damaged)])
+        head = ("task", "view", "tool", "caller", "state", "age", "message")
+        rows = [head, *(_row(task, now) for task in tasks), *map(_row_damaged, damaged)]
+        show_rows(rows if any(task.view for task in tasks) else [(id, *row) for id, _, *row in rows])
 
 
 @command.command("show", short_help="Show a task.")
@@ -168,7 +167,7 @@ def answer(
         entry = await _found(store, task, inspector)
         questions = _chosen(entry, question, is_one=bool(fields) or decline)
         replies = {key: await _replied(key, one, entry.tool, fields, decline) for key, one in questions.items()}
-        sealed = {key: store.seals.hide(entry.id, encode(reply)) for key, reply in replies.items()}
+        sealed = {key: store.hide(entry, encode(reply)) for key, reply in replies.items()}
         async with inspector.noting(entry.id, store.note(entry, "answer", operating_system_user(), tuple(sealed))):
             await inspector.answer(entry.id, sealed)
         return entry, len(entry.questions) - len(sealed)
@@ -270,7 +269,8 @@ def _by_fields(fields: tuple[str, ...], schema: Mapping[str, Any], question: Eli
 
 
 def _row(task: InspectedTask, now: float) -> tuple[str, ...]:
-    return task.id[:_SHORT], task.tool, task.caller, task.status, _age(now - task.created), task.message[:60]
+    age = _age(now - task.created)
+    return task.id[:_SHORT], task.view, task.tool, task.caller, task.status, age, task.message[:60]
 
 
 def _age(seconds: float) -> str:
@@ -285,7 +285,7 @@ def _time(seconds: float) -> str:
 
 
 def _row_damaged(task: DamagedTask) -> tuple[str, ...]:
-    return task.id[:_SHORT], "", "", "damaged", "", _damage(task)
+    return task.id[:_SHORT], "", "", "", "damaged", "", _damage(task)
 
 
 def _damage(task: DamagedTask) -> str:
@@ -293,7 +293,7 @@ def _damage(task: DamagedTask) -> str:
 
 
 def _brief(task: InspectedTask) -> dict[str, Json]:
-    names = ("id", "tool", "caller", "client", "status", "message", "created", "updated", "expires", "rounds")
+    names = ("id", "view", "tool", "caller", "client", "status", "message", "created", "updated", "expires", "rounds")
     progress = task.progress
     shown = None if progress is None else {"progress": progress.progress, "total": progress.total}
     return {**{name: getattr(task, name) for name in names}, "progress": shown}
@@ -317,6 +317,7 @@ def _parts(task: InspectedTask) -> Iterator[str]:
     head = {
         "task": task.id,
         "state": task.status,
+        "view": task.view,
         "tool": task.tool,
         "caller": f"{task.caller} ({task.client})" if task.client else task.caller,
         "begun": _time(task.created),

@@ -14,7 +14,7 @@ from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.protocol.modern import Results
 from tooltrue.protocol.types import Implementation, replaced
 from tooltrue.server.identity import Authenticate, methods_of
-from tooltrue.server.sealed_tokens import Sealer
+from tooltrue.server.sealed_tokens import Sealer, realm_of_view
 from tooltrue.server.task_seals import SealedUpstreamTasks
 from tooltrue.state.facts import Facts
 from tooltrue.state.log import Log
@@ -58,7 +58,7 @@ class GatewayView(Server):
         self._is_away = is_away
         self.view = view
         self._gateway = gateway
-        self._realm = f"view {view.name}"
+        self._realm = realm_of_view(view.name)
         if (facts := settings.get("facts")) is not None:
             settings["facts"] = self._own_facts(facts)
         super().__init__(view.name, toolsets=[provider], **settings)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from tooltrue.server.wording import SEALED_TOKEN_UNREADABLE
 from tooltrue.wording import coded_sentence
 
-__all__ = ["BadSeal", "Sealer", "new_key"]
+__all__ = ["BadSeal", "Sealer", "new_key", "realm_of_view"]
 
 _TAG = 32
 _EXPIRY = 6
@@ -34,6 +34,11 @@ class BadSeal(Exception):
 
 def new_key() -> bytes:
     return secrets.token_bytes(32)
+
+
+def realm_of_view(name: str) -> str:
+    """Return the realm of a view of a gateway."""
+    return f"view {name}"
 
 
 class Sealer:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tooltrue.errors import ConfigurationError
 from tooltrue.protocol.types import Value
-from tooltrue.server.sealed_tokens import Sealer
+from tooltrue.server.sealed_tokens import Sealer, realm_of_view
 from tooltrue.server.sealing_keys import VARIABLE, read_keys
 from tooltrue.server.task_seals import SealedTasks
 from tooltrue.state.places import beside, state_folder, without_password
@@ -25,11 +25,12 @@ __all__ = ["TaskStore", "task_files", "task_store"]
 
 class TaskStore(Value, frozen=True):
     """A database of tasks. ``server`` is the name of the server, and ``None`` for the only one that has tasks there.
-    ``place`` is where its keys come from."""
+    ``keys`` are its own, and those of its views if it is a
+    gateway; ``place`` is where they come from."""
 
     url: str
     server: str | None
-    seals: SealedTasks
+    keys: Sequence[bytes]
     place: str
 
     def attached(self) -> AbstractAsyncContextManager[TaskInspector]:
@@ -38,7 +39,7 @@ class TaskStore(Value, frozen=True):
 
     def opened(self, task: StoredTask, language: str = "en") -> InspectedTask:
         """``ConfigurationError`` if the task was sealed with other keys."""
-        if (opened := inspected(task, self.seals, language)) is None:
+        if (opened := inspected(task, self._seals, language)) is None:
             raise ConfigurationError.of(TASK_KEYS_WRONG, store=without_password(self.url), place=self.place)
         return opened
 
@@ -51,7 +52,14 @@ class TaskStore(Value, frozen=True):
     def note(self, task: InspectedTask, verb: str, who: str, questions: Sequence[str] = ()) -> str:
         """The note about an act on a task, for the audit log of its server."""
         act = OperatorAct(verb, who, task.tool, questions, time.time())
-        return self.seals.hide(task.id, act.encoded())
+        return self.hide(task, act.encoded())
+
+    def hide(self, task: InspectedTask, text: bytes) -> str:
+        """Seal a text for the server that runs the task."""
+        return self._seals(task.view).hide(task.id, text)
+
+    def _seals(self, view: str) -> SealedTasks:
+        return SealedTasks(Sealer(self.keys, realm=realm_of_view(view) if view else ""))
 
 
 def task_files() -> list[Path]:
@@ -72,4 +80,4 @@ def task_store(url: str, server: str | None = None, key_file: str | None = None)
         if not place or not Path(place).is_file():
             raise ConfigurationError.of(TASK_KEYS_REQUIRED, store=without_password(url))
         keys = read_keys(place)
-    return TaskStore(url, server, SealedTasks(Sealer(keys)), place)
+    return TaskStore(url, server, keys, place)

@@ -120,8 +120,8 @@ class DbosInspector(DbosEngine):
     async def _store(self, options: EnqueueOptions, note: str) -> None:
         await self._client.enqueue_async(options, note)
 
-    async def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask | DamagedTask]:
-        tasks = await self._request(asyncio.to_thread(self._queries.newest, owner or ""))
+    async def newest(self) -> AsyncGenerator[StoredTask | DamagedTask]:
+        tasks = await self._request(asyncio.to_thread(self._queries.newest, ""))
         for start in range(0, len(tasks), _LOADED):
             for task in await self._request(self._stored(tasks[start : start + _LOADED])):
                 yield task

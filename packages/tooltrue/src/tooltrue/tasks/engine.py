@@ -205,8 +205,8 @@ class DamagedTask(Value, frozen=True):
 class TaskInspector(Protocol):
     """The tasks of a server from outside of it, in a process that runs none. ``StateError`` as of an engine."""
 
-    def newest(self, owner: str | None = None) -> AsyncGenerator[StoredTask | DamagedTask]:
-        """All tasks, or those of one owner, the newest first. They are loaded as they are iterated over."""
+    def newest(self) -> AsyncGenerator[StoredTask | DamagedTask]:
+        """All tasks, the newest first. They are loaded as they are iterated over."""
         ...
 
     async def starting(self, prefix: str) -> Sequence[StoredTask]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.protocol.input_requests import InputRequest
-from tooltrue.protocol.types import Value
+from tooltrue.protocol.types import Value, replaced
 from tooltrue.tasks.engine import StoredTask, TaskState
 from tooltrue.tasks.progress import Progress
 from tooltrue.tasks.records import TaskRecord, TaskSeals
+from tooltrue.tasks.shared_engine import parted
 from tooltrue.tasks.wording import TASK_WITHOUT_OUTCOME
 from tooltrue.wording import sentence
 
@@ -22,9 +23,10 @@ STATUSES: tuple[Status, ...] = ("working", "input_required", "completed", "faile
 
 
 class InspectedTask(Value, frozen=True):
-    """Times are seconds since 1970. ``questions`` are those without an answer. ``message`` is the newest report of
-    progress, the first question, or the text of an error. ``secret`` are the names of the arguments that the schema
-    declares secret."""
+    """``view`` is that of a gateway, and empty without views. Times are seconds since 1970. ``questions`` are those
+    without an answer. ``message`` is the newest report of progress, the first question, or the text of an error.
+    ``secret`` are the names of the arguments that the schema declares secret.
+    """
 
     id: str
     tool: str
@@ -42,11 +44,14 @@ class InspectedTask(Value, frozen=True):
     error: Mapping[str, Json] | None
     progress: Progress | None
     secret: Sequence[str]
+    view: str = ""
 
 
-def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> InspectedTask | None:
-    """Open a task; ``None`` if it was sealed with other keys."""
-    state, opened = task.state, _opened(task, seals)
+def inspected(task: StoredTask, seals_of: Callable[[str], TaskSeals], language: str = "en") -> InspectedTask | None:
+    """Open a task with the seals of its view; ``None`` if it was sealed with other keys."""
+    view, sealed = parted(task.state.record)
+    task = replaced(task, state=replaced(task.state, record=sealed))
+    state, opened = task.state, _opened(task, seals_of(view))
     if opened is None:
         return None
     record, questions, name, value, progress = opened
@@ -68,6 +73,7 @@ def inspected(task: StoredTask, seals: TaskSeals, language: str = "en") -> Inspe
         error,
         progress,
         record.secret,
+        view,
     )
 
 

@@ -11,7 +11,7 @@ from tooltrue.protocol.types import replaced
 from tooltrue.tasks.engine import RoundEnd, RunRound, TaskEngine, TaskRound, TaskState, note_ignored
 from tooltrue.tasks.wording import TASKS_NOT_RUNNING
 
-__all__ = ["SharedEngine", "name_of", "rounds_of"]
+__all__ = ["SharedEngine", "name_of", "parted", "rounds_of"]
 
 
 class SharedEngine:
@@ -41,7 +41,7 @@ class SharedEngine:
         state = await self._engine.look_up(task)
         if state is None:
             return None
-        name, record = _parted(state.record)
+        name, record = parted(state.record)
         return replaced(state, record=record) if name == self._name else None
 
     async def answer(self, task: str, responses: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ def rounds_of(runs: Mapping[str, RunRound]) -> RunRound:
     """Return what runs a round for the server, by its name, that has begun the task."""
 
     async def run(round: TaskRound) -> RoundEnd:
-        name, record = _parted(round.record)
+        name, record = parted(round.record)
         if name not in runs:  # no process of this gateway has it by now, and each would hand it back
             raise StateError.of(TASKS_NOT_RUNNING)
         return await runs[name](replaced(round, record=record))
@@ -84,9 +84,11 @@ def rounds_of(runs: Mapping[str, RunRound]) -> RunRound:
 
 def name_of(record: str) -> str:
     """Return the name of the server that has begun the task of this record."""
-    return _parted(record)[0]
+    return parted(record)[0]
 
 
-def _parted(record: str) -> tuple[str, str]:
-    name, _, record = record.partition(":")
+def parted(record: str) -> tuple[str, str]:
+    """Return the name of the server that has begun the task, and its own record; no name where the engine is not
+    shared. A sealed text has no colon."""
+    name, _, record = record.rpartition(":")
     return name, record
