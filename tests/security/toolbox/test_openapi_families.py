@@ -15,7 +15,10 @@ from support.variants import tried
 from support.website import Asked, Said, running
 from tooltrue import Client
 from tooltrue.errors import ConfigurationError
-from tooltrue_toolbox.openapi.openapi_tools import load_api
+from tooltrue_toolbox.openapi.document import UnusablePart
+from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api
+from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation
+from tooltrue_toolbox.openapi.tool_definition import input_schema
 
 SECRET = "of-the-operator-4711"
 
@@ -152,33 +155,86 @@ def test_l02_twin_an_ordinary_value_is_sent_as_it_is(described: Path, value: str
 KEYWORDS = ("$ref", "$dynamicRef", "$id", "$schema")
 
 
-@pytest.mark.variants(24)
-def test_l03_no_description_opens_another_file_or_address(tmp_path: Path):
+def described_with(schema: Any) -> dict[str, Any]:
+    """A description whose one operation has a body of this schema."""
+    body = {"content": {"application/json": {"schema": {"allOf": [schema]}}}}
+    post = {"operationId": "addUser", "requestBody": body, "responses": {"200": {"description": "Added"}}}
+    return {**DESCRIPTION, "openapi": "3.1.0", "paths": {**DESCRIPTION["paths"], "/users": {"post": post}}}
+
+
+@pytest.mark.variants(40)
+def test_l03_no_description_opens_an_address_or_a_file_beyond_its_folder(tmp_path: Path):
     reached = list[str]()
 
     def note(asked: Asked) -> Said:
         reached.append(asked.path)
         return Said(200, {"type": "object"})
 
+    folder = tmp_path / "described"
+    folder.mkdir()
+    for name in ("outside.json", "outside-folder/a.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"type": "object"}')
+    (folder / "link.json").symlink_to(tmp_path / "outside.json")
+    (folder / "linked").symlink_to(tmp_path / "outside-folder")
     with running(note) as site:
-        (tmp_path / "other.json").write_text('{"type": "object"}')
         targets = [
             f"{site.url}/a.json",
             f"{site.url}/a.json#/x",
-            "other.json",
-            "./other.json#",
+            f"//{site.url.partition('//')[2]}/a.json",
+            "../outside.json",
+            "%2e%2e/outside.json",
+            "a/../../outside.json",
+            str(tmp_path / "outside.json"),
             "file:///etc/passwd",
-            "//x/y",
+            "link.json",
+            "linked/a.json",
         ]
         for keyword, target in itertools.product(KEYWORDS, targets):
             tried((keyword, target))
-            components = {**DESCRIPTION["components"], "schemas": {"A": {"allOf": [{keyword: target}]}}}
-            file = tmp_path / "api.json"
-            file.write_text(json.dumps({**DESCRIPTION, "openapi": "3.1.0", "components": components}))
-            with pytest.raises(ConfigurationError) as caught:
-                load_api(file)
-            assert caught.value.code == "TT6803"
+            file = folder / "api.json"
+            file.write_text(json.dumps(described_with({keyword: target})))
+            api = load_api(file)
+            if keyword != "$schema":
+                assert [one.key for one in omitted_in(api)] == ["POST /users"], (keyword, target)
     assert reached == []
+
+
+def omitted_in(api: DescribedApi) -> list[OmittedOperation]:
+    """The operations that are left out, those whose schemas cannot be converted too."""
+    left_out = list(api.left_out)
+    for form in forms_of(api):
+        try:
+            input_schema(api.description, form, patterns=True)
+        except UnusablePart as error:
+            left_out.append(OmittedOperation(form.operation.key, error.problem))
+    return left_out
+
+
+def test_l03_twin_a_file_in_the_folder_of_the_description_is_followed(tmp_path: Path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "user.yaml").write_text(
+        "User:\n  type: object\n  properties:\n    role: {$ref: '../roles.yml#/Role'}\n"
+        "    friend: {$ref: '#/User'}\n    own: {$ref: '../api.json#/components/schemas/Own'}\n"
+    )
+    (tmp_path / "roles.yml").write_text("Role: {type: string, enum: [admin, guest]}\n")
+    described = described_with({"$ref": "models/user.yaml#/User"})
+    described["components"] = {**DESCRIPTION["components"], "schemas": {"Own": {"type": "integer"}}}
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(described))
+    api = load_api(file)
+    assert api.left_out == ()
+    (form,) = [form for form in forms_of(api) if form.name == "add_user"]
+    assert input_schema(api.description, form, patterns=True)["$defs"] == {
+        "user": {
+            "type": "object",
+            "properties": {
+                "role": {"type": "string", "enum": ["admin", "guest"]},
+                "friend": {"$ref": "#/$defs/user"},
+                "own": {"type": "integer"},
+            },
+        }
+    }
 
 
 def test_l03_twin_a_reference_within_the_file_is_followed(tmp_path: Path):

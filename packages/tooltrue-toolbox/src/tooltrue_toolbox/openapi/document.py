@@ -7,31 +7,41 @@ references is not used: it has no bound. References are followed here, operation
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import unquote
 
 from tooltrue.errors import ConfigurationError, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode, is_array, is_object
 from tooltrue.wording import REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
+from tooltrue_toolbox.openapi.description_files import (
+    DescriptionFiles,
+    FileRefused,
+    Read,
+    gather_files,
+    pointed,
+    read_beneath,
+)
 from tooltrue_toolbox.openapi.swagger import as_openapi
 from tooltrue_toolbox.openapi.validation import first_problem
 from tooltrue_toolbox.openapi.wording import (
+    DESCRIPTION_DIALECT_UNKNOWN,
     DESCRIPTION_INVALID,
-    DESCRIPTION_LEAVES_FILE,
     DESCRIPTION_UNREADABLE,
     DESCRIPTION_VERSION_UNKNOWN,
     REASON_DESCRIPTION_NOT_OBJECT,
     REASON_DESCRIPTION_TOO_DEEP,
     REASON_DESCRIPTION_TOO_LARGE,
+    REASON_FILE_CLOSED,
     REASON_FILE_TOO_LARGE,
     REASON_REFERENCE_CYCLE,
+    REASON_REFERENCE_LEAVES,
     REASON_REFERENCE_NOT_FOUND,
+    REASON_REFERENCE_UNREAD,
 )
 from tooltrue_toolbox.openapi.yaml_reader import YamlRefused, read_yaml
 
-__all__ = ["ApiDescription", "Node", "UnusablePart", "read_description"]
+__all__ = ["ApiDescription", "Node", "UnusablePart", "description_of", "read_description"]
 
 Node: TypeAlias = Mapping[str, Any]
 """An object of the description."""
@@ -43,12 +53,7 @@ MAX_NODES: Final = 3_000_000
 _MAX_REFERENCES: Final = 16
 """The references in a row from a place to a value."""
 
-_OUTWARD: Final = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
-_RENAMING: Final = frozenset(("$id", "$anchor", "$dynamicAnchor"))
-"""Keywords that change to where a reference leads."""
-_DIALECTS: Final = frozenset(
-    ("https://json-schema.org/draft/2020-12/schema", "https://spec.openapis.org/oas/3.1/dialect/base")
-)
+_DIALECTS: Final = ("https://json-schema.org/draft/2020-12/schema", "https://spec.openapis.org/oas/3.1/dialect/base")
 
 
 class UnusablePart(Exception):
@@ -61,10 +66,11 @@ class UnusablePart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """A description of an HTTP API as OpenAPI 3, valid in its form. It refers to nothing outside of itself."""
+    """A description of an HTTP API as OpenAPI 3. ``root`` is valid in its form; what ``files`` have is not judged."""
 
     root: Node
     version: Version
+    files: DescriptionFiles = field(default_factory=DescriptionFiles)
 
     @property
     def title(self) -> str:
@@ -72,17 +78,16 @@ class ApiDescription:
         return title if isinstance(title, str) else ""
 
     def at(self, reference: str) -> Json:
-        """The value to which ``#/…`` leads. Raises :class:`UnusablePart`."""
-        value: Json = dict(self.root)
-        for part in reference.removeprefix("#").split("/")[1:]:
-            key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if is_object(value) and key in value:
-                value = value[key]
-            elif is_array(value) and key.isdecimal() and len(key) < 9 and int(key) < len(value):
-                value = value[int(key)]
-            else:
-                raise UnusablePart(REASON_REFERENCE_NOT_FOUND, reference=reference[:200])
-        return value
+        """The value to which ``#/…`` leads, or ``FILE#/…`` for a file of the description. Raises
+        :class:`UnusablePart`."""
+        name, _, pointer = reference.partition("#")
+        if name and name not in self.files.contents:
+            problem = self.files.unread.get(name, Worded(REASON_REFERENCE_LEAVES, {}))
+            raise UnusablePart(REASON_REFERENCE_UNREAD, reference=reference[:200], problem=problem)
+        try:
+            return pointed(self.files.contents[name] if name else dict(self.root), pointer)
+        except LookupError:
+            raise UnusablePart(REASON_REFERENCE_NOT_FOUND, reference=reference[:200]) from None
 
     def followed(self, node: Json) -> Node:
         """``node``, or the object to which it refers. Raises :class:`UnusablePart`."""
@@ -99,84 +104,132 @@ class ApiDescription:
 def read_description(file: Path) -> ApiDescription:
     """Read a description, as JSON or YAML: OpenAPI 3.0 or 3.1, or Swagger 2.0, which is converted.
 
-    Raises ``ConfigurationError``: it cannot be read, its form is not valid, or it refers to another file or address,
-    none of which is ever opened.
+    References of OpenAPI 3 to files in the folder of the description, and below it, are followed. All other files and
+    every address stay closed: what refers to them cannot be used. Raises ``ConfigurationError``: it cannot be read, or
+    its form is not valid.
     """
-    root = _parsed(file)
-    _check_within_file(root, file)
-    version = _version(root, file)
-    if (problem := first_problem(root, version)) is not None:
-        place, text = problem
-        raise ConfigurationError.of(DESCRIPTION_INVALID, file=str(file), place=place, problem=text)
-    return ApiDescription(as_openapi(root), "3.0") if version == "2.0" else ApiDescription(root, version)
-
-
-def _parsed(file: Path) -> dict[str, Json]:
     try:
         with file.open("rb") as opened:
             data = opened.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise YamlRefused(Worded(REASON_FILE_TOO_LARGE, {"limit": MAX_BYTES >> 20}))
-        is_json = data.lstrip()[:1] == b"{"
-        text = data if is_json else data.decode("utf-8-sig")
-        value = decode(data) if isinstance(text, bytes) else read_yaml(text, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)
-    except FileNotFoundError:
-        raise _unreadable(file, Worded(REASON_FILE_NOT_FOUND, {})) from None
+        root = _root(data)
     except OSError as error:
-        raise _unreadable(file, error.strerror or str(error)) from None
-    except UnicodeDecodeError:
-        raise _unreadable(file, Worded(REASON_NOT_UTF8, {})) from None
-    except RpcError as error:
-        raise _unreadable(file, fact_of(error)) from None
-    except YamlRefused as error:
-        raise _unreadable(file, error.problem) from None
+        raise _unreadable(str(file), _problem_of(error)) from None
+    except FileRefused as error:
+        raise _unreadable(str(file), error.problem) from None
+    reader = _FolderReader(file.parent, MAX_BYTES - len(data))
+    return _description(root, str(file), file.name, reader.read)
+
+
+def description_of(data: bytes, place: str) -> ApiDescription:
+    """The same of a description that came from ``place``, which is no folder: no reference leads to another file."""
+    try:
+        root = _root(data)
+    except FileRefused as error:
+        raise _unreadable(place, error.problem) from None
+    return _description(root, place, "", None)
+
+
+def _description(root: dict[str, Json], place: str, own_name: str, read: Read | None) -> ApiDescription:
+    version, files = _version(root, place), DescriptionFiles()
+    if (dialect := root.get("jsonSchemaDialect", _DIALECTS[0])) not in _DIALECTS:
+        raise ConfigurationError.of(DESCRIPTION_DIALECT_UNKNOWN, file=place, dialect=str(dialect)[:200])
+    if read is not None and version != "2.0" and _has_outward_reference(root):
+        root, files = gather_files(root, own_name, read)
+    if (problem := first_problem(root, version)) is not None:
+        where, text = problem
+        raise ConfigurationError.of(DESCRIPTION_INVALID, file=place, place=where, problem=text)
+    return ApiDescription(as_openapi(root), "3.0") if version == "2.0" else ApiDescription(root, version, files)
+
+
+class _FolderReader:
+    """Reads the other files of a folder, as many bytes in all as are left."""
+
+    def __init__(self, folder: Path, left: int) -> None:
+        self._folder = folder
+        self._left = left
+
+    def read(self, name: str) -> Json:
+        try:
+            data = read_beneath(self._folder, name, self._left)
+        except (OSError, ValueError) as error:
+            raise FileRefused(Worded(REASON_FILE_CLOSED, {"problem": _problem_of(error)})) from None
+        if len(data) > self._left:
+            raise FileRefused(Worded(REASON_FILE_TOO_LARGE, {"limit": MAX_BYTES >> 20}))
+        self._left -= len(data)
+        return _value(data)
+
+
+def _problem_of(error: OSError | ValueError) -> object:
+    if isinstance(error, FileNotFoundError):
+        return Worded(REASON_FILE_NOT_FOUND, {})
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _root(data: bytes) -> dict[str, Json]:
+    if len(data) > MAX_BYTES:
+        raise FileRefused(Worded(REASON_FILE_TOO_LARGE, {"limit": MAX_BYTES >> 20}))
+    value = _value(data)
     if not is_object(value):
-        raise _unreadable(file, Worded(REASON_DESCRIPTION_NOT_OBJECT, {}))
+        raise FileRefused(Worded(REASON_DESCRIPTION_NOT_OBJECT, {}))
     return value
 
 
-def _unreadable(file: Path, problem: object) -> ConfigurationError:
-    return ConfigurationError.of(DESCRIPTION_UNREADABLE, file=str(file), problem=problem)
+def _value(data: bytes) -> Json:
+    """The value of a text as JSON or YAML, within the bounds of depth and size."""
+    try:
+        if data.lstrip()[:1] in (b"{", b"["):
+            value = decode(data)
+            _check_bounds(value)
+            return value
+        return read_yaml(data.decode("utf-8-sig"), max_depth=MAX_DEPTH, max_nodes=MAX_NODES)
+    except UnicodeDecodeError:
+        raise FileRefused(Worded(REASON_NOT_UTF8, {})) from None
+    except RpcError as error:
+        raise FileRefused(Worded(REASON_FILE_CLOSED, {"problem": fact_of(error)})) from None
+    except YamlRefused as error:
+        raise FileRefused(error.problem) from None
 
 
-def _version(root: Node, file: Path) -> Literal["2.0", "3.0", "3.1"]:
+def _unreadable(place: str, problem: object) -> ConfigurationError:
+    return ConfigurationError.of(DESCRIPTION_UNREADABLE, file=place, problem=problem)
+
+
+def _version(root: Node, place: str) -> Literal["2.0", "3.0", "3.1"]:
     text = str(root.get("openapi") or root.get("swagger") or "")
     for version in ("2.0", "3.0", "3.1"):
         if text == version or text.startswith(f"{version}."):
             return version
-    raise ConfigurationError.of(DESCRIPTION_VERSION_UNKNOWN, file=str(file), version=text[:40])
+    raise ConfigurationError.of(DESCRIPTION_VERSION_UNKNOWN, file=place, version=text[:40])
 
 
-def _check_within_file(root: Node, file: Path) -> None:
-    """``ConfigurationError`` for a reference to another file or address, or a keyword that could make one of it.
-
-    This is the wall before libraries that would open them; so it looks at every place, examples too.
-    """
-    for place, key, value in _keywords(root, file):
-        leaves = key in _OUTWARD and not value.startswith("#")
-        if leaves or key in _RENAMING or (key in ("$schema", "jsonSchemaDialect") and value not in _DIALECTS):
-            raise ConfigurationError.of(
-                DESCRIPTION_LEAVES_FILE, file=str(file), place=place, keyword=key, value=value[:200]
-            )
+def _has_outward_reference(root: Json) -> bool:
+    """Whether a reference leads to another file or an address, in examples too."""
+    return any(
+        isinstance(reference := one.get("$ref"), str) and not reference.startswith("#")
+        for level in _levels(root)
+        for one in level
+        if is_object(one)
+    )
 
 
-def _keywords(root: Node, file: Path) -> Iterator[tuple[str, str, str]]:
-    """The place, the name and the value of each text under a key that begins with ``$``, and that of the dialect."""
-    levels: list[tuple[str, Json]] = [("#", dict(root))]
-    nodes = depth = 0
-    while levels:
-        depth += 1
-        inner: list[tuple[str, Json]] = []
-        for place, value in levels:
-            nodes += 1
-            pairs = value.items() if is_object(value) else enumerate(value) if is_array(value) else ()
-            for key, below in pairs:
-                if is_object(below) or is_array(below):
-                    inner.append((f"{place}/{key}", below))
-                elif isinstance(key, str) and isinstance(below, str) and (key[:1] == "$" or key == "jsonSchemaDialect"):
-                    yield place, key, below
-        levels = inner
+def _check_bounds(value: Json) -> None:
+    nodes = 0
+    for depth, level in enumerate(_levels(value), 1):
+        nodes += len(level)
         if nodes > MAX_NODES:
-            raise _unreadable(file, Worded(REASON_DESCRIPTION_TOO_LARGE, {"limit": MAX_NODES}))
+            raise FileRefused(Worded(REASON_DESCRIPTION_TOO_LARGE, {"limit": MAX_NODES}))
         if depth > MAX_DEPTH:
-            raise _unreadable(file, Worded(REASON_DESCRIPTION_TOO_DEEP, {"limit": MAX_DEPTH}))
+            raise FileRefused(Worded(REASON_DESCRIPTION_TOO_DEEP, {"limit": MAX_DEPTH}))
+
+
+def _levels(value: Json) -> Iterator[list[Json]]:
+    """The objects and lists of a value, by their depth."""
+    level: list[Json] = [value]
+    while level:
+        yield level
+        level = [
+            below
+            for one in level
+            for below in (one.values() if is_object(one) else one if is_array(one) else ())
+            if isinstance(below, dict | list)
+        ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -76,7 +77,7 @@ class OmittedOperation:
 
 @dataclass(frozen=True, slots=True)
 class DescribedApi:
-    """The contents of a description. ``servers`` are the addresses that it names; none of them is used."""
+    """The contents of a description. ``servers`` are the addresses of most operations; none of them is used."""
 
     description: ApiDescription
     operations: tuple[ApiOperation, ...]
@@ -95,12 +96,20 @@ def read_api(description: ApiDescription) -> DescribedApi:
             operations.append(reader.operation(path, method, item, node))
         except UnusablePart as error:
             left_out.append(OmittedOperation(key, error.problem))
-    servers = [str(server.get("url", "")) for server in _objects(description.root.get("servers"))]
-    return DescribedApi(description, tuple(operations), tuple(left_out), reader.schemes, tuple(servers))
+    return DescribedApi(description, tuple(operations), tuple(left_out), reader.schemes, reader.servers)
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if is_array(value) else []
 
 
 def _objects(value: Json) -> list[dict[str, Any]]:
-    return [one for one in value if is_object(one)] if is_array(value) else []
+    return [one for one in _listed(value) if is_object(one)]
+
+
+def _urls(node: Node) -> tuple[str, ...]:
+    """The servers at a place, without a slash at the end."""
+    return tuple(_text(server, "url").rstrip("/") for server in _objects(node.get("servers")))
 
 
 def _members(value: Json) -> Iterable[tuple[str, Json]]:
@@ -112,6 +121,7 @@ class _OperationReader:
         self._description = description
         self._followed = description.followed
         self.schemes = self._schemes()
+        self.servers = self._most_common_servers()
 
     def nodes(self) -> Iterator[tuple[str, str, Node, Node]]:
         for path, item in _members(self._description.root.get("paths")):
@@ -125,10 +135,18 @@ class _OperationReader:
                 if is_object(node := followed.get(method)):
                     yield path, method, followed, node
 
+    def _most_common_servers(self) -> tuple[str, ...]:
+        """The servers of most operations: many descriptions name the one server of the API at each path."""
+        counted = Counter(self._servers_of(item, node) for _, _, item, node in self.nodes())
+        return counted.most_common(1)[0][0] if counted else _urls(self._description.root)
+
+    def _servers_of(self, item: Node, node: Node) -> tuple[str, ...]:
+        return _urls(node) or _urls(item) or _urls(self._description.root)
+
     def operation(self, path: str, method: str, item: Node, node: Node) -> ApiOperation:
         if method not in _SERVED:
             raise UnusablePart(REASON_METHOD_NOT_SERVED, method=method.upper())
-        if node.get("servers") or item.get("servers"):
+        if self._servers_of(item, node) != self.servers:
             raise UnusablePart(REASON_SERVER_OF_ITS_OWN)
         security = self._security(node)
         parameters = self._parameters(path, item, node)
@@ -138,7 +156,7 @@ class _OperationReader:
             _text(node, "operationId"),
             _text(node, "summary"),
             _text(node, "description"),
-            tuple(tag for tag in node.get("tags", ()) if isinstance(tag, str)),
+            tuple(tag for tag in _listed(node.get("tags")) if isinstance(tag, str)),
             node.get("deprecated") is True,
             parameters,
             self._body(node.get("requestBody")),
@@ -150,7 +168,7 @@ class _OperationReader:
 
     def _parameters(self, path: str, item: Node, node: Node) -> tuple[Parameter, ...]:
         parameters = dict[tuple[str, str], Parameter]()
-        for one in (*item.get("parameters", ()), *node.get("parameters", ())):
+        for one in (*_listed(item.get("parameters")), *_listed(node.get("parameters"))):
             if (parameter := self._parameter(self._followed(one))) is not None:
                 parameters[parameter.location, parameter.name] = parameter
         if any(sign in path for sign in "?#\\") or {".", ".."} & set(path.split("/")):

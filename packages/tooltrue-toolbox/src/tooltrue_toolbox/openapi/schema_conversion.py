@@ -21,6 +21,7 @@ from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.wording import (
     REASON_DYNAMIC_REFERENCE,
+    REASON_SCHEMA_RENAMED,
     REASON_SCHEMA_TOO_DEEP,
     REASON_SCHEMA_TOO_LARGE,
 )
@@ -144,6 +145,8 @@ class SchemaConversion:
             raise UnusablePart(REASON_SCHEMA_TOO_DEEP, limit=_MAX_DEPTH)
         if "$dynamicRef" in node or "$recursiveRef" in node:
             raise UnusablePart(REASON_DYNAMIC_REFERENCE)
+        if isinstance(new_base := node.get("$id"), str):
+            raise UnusablePart(REASON_SCHEMA_RENAMED, keyword="$id", value=new_base[:200])
         reference = node.get("$ref")
         if isinstance(reference, str):
             return self._referring(reference, node, depth)
@@ -197,7 +200,9 @@ class SchemaConversion:
             elif key in _OF_SCHEMAS and is_array(value):
                 made[key] = [self._schema(one, depth + 1) for one in value]
             elif key in _OF_NAMES and is_object(value):
-                made[key] = {name: self._schema(one, depth + 1) for name, one in value.items()}
+                # A map in several files may be a reference: a property of that name would have a schema, not a text.
+                named = self._description.followed(value)
+                made[key] = {name: self._schema(one, depth + 1) for name, one in named.items()}
         if isinstance(text := node.get("description"), str) and (text := plain_text(text)):
             made["description"] = shortened(text, _TEXT)
         if not self._has_patterns:
@@ -249,8 +254,9 @@ class SchemaConversion:
 
     def _set_properties(self, made: dict[str, Json], node: Node) -> None:
         """Leave out the properties that the other direction has alone."""
-        properties = node.get("properties")
-        hidden = {name for name, one in (properties.items() if is_object(properties) else ()) if self._is_hidden(one)}
+        found = node.get("properties")
+        properties = self._description.followed(found) if is_object(found) else dict[str, Any]()
+        hidden = {name for name, one in properties.items() if self._is_hidden(one)}
         if is_object(properties := made.get("properties")):
             made["properties"] = {name: one for name, one in properties.items() if name not in hidden}
         if is_array(required := made.get("required")):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from tooltrue.caching import cache_short_texts
 from tooltrue.protocol.characters import cleaned
 
 __all__ = ["free_name", "identifier", "plain_text", "shortened"]
@@ -24,6 +25,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
+@cache_short_texts(8192)
 def plain_text(text: str) -> str:
     """``text`` as one paragraph: HTML, the addresses of links and pictures, and hidden characters are removed."""
     bare = _COMMENT.sub(" ", html.unescape(text[:_LONGEST]))

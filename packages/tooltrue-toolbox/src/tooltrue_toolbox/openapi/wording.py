@@ -23,12 +23,11 @@ DESCRIPTION_INVALID: Final = message(
     "{file} is not valid at {place}: {problem}. Correct the description, or ask its author.",
     "{file} 在 {place} 处无效：{problem}。请更正该描述，或联系其作者。",
 )
-DESCRIPTION_LEAVES_FILE: Final = message(
+DESCRIPTION_DIALECT_UNKNOWN: Final = message(
     "TT6803",
-    "{file} has {keyword} {value!r} at {place}. No other file or address is opened, and no part is named anew: bundle "
-    "the description into one file whose references begin with '#'.",
-    "{file} 在 {place} 处有 {keyword} {value!r}。不会打开其他文件或地址，也不支持为部分内容另行命名："
-    "请将描述打包为一个文件，其引用以 '#' 开头。",
+    "{file} has schemas of the dialect {dialect!r}. JSON Schema 2020-12 alone is read: leave jsonSchemaDialect out, or "
+    "convert the schemas.",
+    "{file} 的架构属于方言 {dialect!r}。只支持 JSON Schema 2020-12：请去掉 jsonSchemaDialect，或转换这些架构。",
 )
 OPERATION_LEFT_OUT: Final = message(
     "TT6804",
@@ -189,6 +188,25 @@ REASON_SCHEMA_TOO_LARGE: Final = message(
 )
 REASON_SCHEMA_TOO_DEEP: Final = message("TT6859", "its schema is nested too deeply", "其架构嵌套过深")
 REASON_DYNAMIC_REFERENCE: Final = message("TT6860", "it has a dynamic reference", "它含有动态引用")
+REASON_REFERENCE_UNREAD: Final = message(
+    "TT6932",
+    "its reference {reference!r} is not followed: {problem}",
+    "其引用 {reference!r} 未被跟随：{problem}",
+)
+REASON_REFERENCE_LEAVES: Final = message(
+    "TT6933",
+    "it leads to an address, or out of the folder of the description; bundle the description into one file",
+    "它指向某个地址，或位于描述所在目录之外；请将描述打包为一个文件",
+)
+REASON_FILE_CLOSED: Final = message("TT6934", "it is not read: {problem}", "无法读取：{problem}")
+REASON_TOO_MANY_FILES: Final = message(
+    "TT6935", "the description has more than {limit} files", "该描述超过 {limit} 个文件"
+)
+REASON_SCHEMA_RENAMED: Final = message(
+    "TT6936",
+    "its schema has {keyword} {value!r}, which changes to where its references lead",
+    "其架构含有 {keyword} {value!r}，这会改变其引用的指向",
+)
 REASON_SCHEMA_REFUSED: Final = message("TT6861", "its schema is refused: {problem}", "其架构被拒绝：{problem}")
 
 # for the model: arguments
