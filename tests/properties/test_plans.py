@@ -53,6 +53,7 @@ _TOOL_SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "deprecated": st.just("t1"),
     "requires": st.just({"s1"}),
     "sends": st.just(True),
+    "reads_stored": st.just(True),
     "untrusted": st.just(True),
     "secrets": st.just("keep"),
     "personal": st.just("mask"),

@@ -54,6 +54,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "personal": st.sampled_from(["mask", "keep"]),
     "untrusted": st.just(True),
     "sends": st.just(True),
+    "reads_stored": st.just(True),
     "repair": st.just(True),
     "read_when": st.just({"path": True}),
     "visible": st.just(hide),

@@ -165,3 +165,45 @@ def test_no_part_is_too_large_and_together_they_are_the_whole(piece: str, times:
     assert "".join(part.data.decode() for part in parts) == piece * times
     assert all(len(part.data) <= CHUNK_BYTES for part in parts)
     assert [part.next_uri is None for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+def test_a_tool_that_declares_it_reads_a_stored_result_of_its_caller_alone():
+    long = "a line\n" * 200_000
+
+    async def read(principal: Principal, uri: str) -> str:
+        result = await provider.call_tool(ToolCall("size", {"uri": uri}, RequestContext(principal, SILENT)))
+        assert isinstance(result, CallToolResult)
+        return result.content[0].text
+
+    archive = Archive(long, b"\x00\x01")
+    tools = LocalToolset()
+
+    @tools.tool(effect="read", reads_stored=True)
+    async def size(uri: str, context: Context) -> str:
+        """The size of a stored result."""
+        stored = await context.read_stored(uri)
+        return "none" if stored is None else f"{stored.name}, {stored.mime_type}, {len(stored.data)}"
+
+    @tools.tool(effect="read")
+    async def undeclared(uri: str, context: Context) -> bool:
+        """Whether there is a stored result."""
+        return await context.read_stored(uri) is not None
+
+    provider = standard(tools, facts=archive.facts)
+
+    async def use() -> None:
+        text, data = await archive.export()
+        assert await read(ANN, text.uri) == f"value 0, text/plain, {len(long)}"
+        assert await read(ANN, f"{text.uri}/2") == f"value 0, text/plain, {len(long)}"
+        assert await read(ANN, data.uri) == "value 1, application/octet-stream, 2"
+        for uri in ("kept:other", "kept:", "file:///etc/passwd", text.uri.removeprefix("kept:")):
+            assert await read(ANN, uri) == "none"
+        assert await read(BOB, text.uri) == "none"
+        silent = ToolCall("undeclared", {"uri": text.uri}, RequestContext(ANN, SILENT))
+        result = await provider.call_tool(silent)
+        assert isinstance(result, CallToolResult)
+        assert result.structuredContent is False
+        archive.clock.now += 10_000
+        assert await read(ANN, text.uri) == "none"
+
+    asyncio.run(use())

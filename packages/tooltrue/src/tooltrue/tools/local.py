@@ -117,14 +117,17 @@ class LocalToolset(NoLibrary):
         /,
         *,
         output_schema: Mapping[str, Any] | None = None,
+        credentials: Collection[str] = (),
         **settings: Unpack[ToolSettings],
     ) -> Tool:
-        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+        """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``. ``credentials``:
+        the headers by which a caller authenticates that are in ``context.carried``; other headers are not.
+        """
         if "name" in settings:
             raise DefinitionError.of(DEFINITION_SETTING_INVALID, name="name", wanted=Worded(LABEL_LEFT_OUT_NAMED, {}))
         output = None if output_schema is None else dict(output_schema)
         definition = wire.ToolDefinition(name=name, inputSchema=dict(input_schema), outputSchema=output)
-        return self._register(bind_raw(handler, definition, ToolOptions.of(settings), self.pool))
+        return self._register(bind_raw(handler, definition, ToolOptions.of(settings), self.pool, credentials))
 
     def _register(self, bound: Bound) -> Tool:
         with self._lock:

@@ -37,6 +37,7 @@ class ToolSettings(TypedDict, total=False):
     personal: Personal
     untrusted: bool
     sends: bool
+    reads_stored: bool
     repair: bool
     visible: Callable[[Principal], bool]
     requires: Collection[str]

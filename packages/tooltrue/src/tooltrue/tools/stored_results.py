@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from tooltrue.jsonrpc.messages import encode
 from tooltrue.protocol.types import ResourceLink, Value
 
-__all__ = ["CHUNK_BYTES", "SCHEME", "Chunk", "StoredResult", "chunks_of"]
+__all__ = ["CHUNK_BYTES", "SCHEME", "Chunk", "ReadStored", "StoredContent", "StoredResult", "chunks_of"]
 
 SCHEME = "kept:"
 CHUNK_BYTES = 524_288
@@ -68,6 +68,18 @@ class Chunk(Value, frozen=True):
     @property
     def next_uri(self) -> str | None:
         return None if self.number == self.count else _uri(self.uri.partition("/")[0], self.number + 1)
+
+
+class StoredContent(Value, frozen=True):
+    """The whole of a stored result, as its caller reads it."""
+
+    name: str
+    mime_type: str
+    data: bytes
+
+
+ReadStored: TypeAlias = Callable[[str], Awaitable[StoredContent | None]]
+"""Reads a stored result of one caller by its URI; ``None`` for one that this caller does not have."""
 
 
 def chunks_of(stored: StoredResult) -> tuple[Chunk, ...]:

@@ -23,7 +23,7 @@ from tooltrue.protocol.types import Mutable, Value, field, members_of, replaced
 from tooltrue.tools.advice import CONTEXT, missing
 from tooltrue.tools.bounds import Rate
 from tooltrue.tools.rounds import ClientQuestion, Rounds
-from tooltrue.tools.stored_results import StoredResult
+from tooltrue.tools.stored_results import ReadStored, StoredContent, StoredResult
 from tooltrue.tools.wording import USER_QUESTION_IMPOSSIBLE
 
 if TYPE_CHECKING:  # only a host has tasks
@@ -227,7 +227,8 @@ class RequestContext(Value, frozen=True):
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
     again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``on_task`` is for a call of a tool of
-    another server, which may become a task there. ``carried`` are the headers of HTTP, by lower-case name, without
+    another server, which may become a task there. ``reader`` reads stored results of the caller, for a tool that
+    declares it. ``carried`` are the headers of HTTP, by lower-case name, without
     credentials unless a tool declares them; an author's function gets those that it declares.
     """
 
@@ -244,6 +245,7 @@ class RequestContext(Value, frozen=True):
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
     on_task: OnTask | None = None
+    reader: ReadStored | None = None
     carried: Mapping[str, str] | None = None
 
     def keep(
@@ -264,6 +266,13 @@ class RequestContext(Value, frozen=True):
         thing = StoredResult.of(value, name, mime_type, description, seconds)
         self.stored.append(thing)
         return thing.link
+
+    async def read_stored(self, uri: str) -> StoredContent | None:
+        """Return a stored result of the caller by the URI of its link, or ``None`` if this caller has none of that URI.
+
+        For tools with ``reads_stored=True``, which take such a URI as an argument; all others get ``None``.
+        """
+        return None if self.reader is None else await self.reader(uri)
 
     def ask(self, question: ClientQuestion[AnswerT], *, key: str | None = None) -> AnswerT:
         """Ask the person, or the client, and return the answer: a :class:`Form`, a :class:`Link`, …
@@ -380,6 +389,7 @@ class Tool(Value, frozen=True):
     ``excused`` are the rules of ``tooltrue check`` that its author does not follow, each with the reason; ``source``
     is the file and line of its function. ``tags`` are the author's words by which views select it. ``credentials`` are
     the headers with credentials of the caller that it gets. ``task``: when its calls become tasks; ``None`` for never.
+    ``reads_stored``: it reads stored results of its caller, whose URIs are arguments.
     """
 
     definition: wire.ToolDefinition
@@ -412,6 +422,7 @@ class Tool(Value, frozen=True):
     tags: frozenset[str] = frozenset()
     credentials: tuple[str, ...] = ()
     task: TaskMode | None = None
+    reads_stored: bool = False
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from tooltrue.errors import ToolError
@@ -22,9 +23,10 @@ from tooltrue.protocol.types import (
     ReadResourceResult,
     TextResource,
     ToolOutcome,
+    replaced,
 )
 from tooltrue.state.facts import Facts
-from tooltrue.tools.stored_results import SCHEME, Chunk, StoredResult, chunks_of
+from tooltrue.tools.stored_results import SCHEME, Chunk, StoredContent, StoredResult, chunks_of
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (
     Entry,
@@ -51,7 +53,7 @@ OutcomeT = TypeVar("OutcomeT")
 
 def store_results(facts: Facts) -> Callable[[Provider], Provider]:
     """Store the results of an operation before its answer links to them. An operation that fails, or asks, stores
-    none."""
+    none. A tool that declares it reads stored results of its caller."""
     return lambda inner: _StoreResults(inner, facts)
 
 
@@ -73,7 +75,10 @@ class _StoreResults(StepLayer, frozen=True):
             await self._store(principal, things)
             return outcome
 
-        return Step(after=after)
+        def give_reader(call: ToolCall) -> None:
+            call.context = replaced(call.context, reader=partial(self._read, principal))
+
+        return Step(give_reader if tool.reads_stored else None, after)
 
     async def around(self, operation: OperationT, proceed: Callable[[OperationT], Awaitable[OutcomeT]]) -> OutcomeT:
         outcome = await proceed(operation)
@@ -81,6 +86,19 @@ class _StoreResults(StepLayer, frozen=True):
         if things and not isinstance(outcome, InputRequiredResult):
             await self._store(operation.context.principal, things)
         return outcome
+
+    async def _read(self, principal: Principal, uri: str) -> StoredContent | None:
+        """The whole of a stored result, whichever of its parts ``uri`` names."""
+        next_uri, chunks = uri.partition("/")[0] if uri.startswith(SCHEME) else None, list[Chunk]()
+        while next_uri is not None:
+            record = await self.facts.get(_key(principal, next_uri))
+            if record is None:
+                return None
+            chunks.append(_decode_chunk(next_uri, record))
+            next_uri = chunks[-1].next_uri
+        if not chunks:
+            return None
+        return StoredContent(chunks[0].name, chunks[0].mime_type, b"".join(chunk.data for chunk in chunks))
 
     async def _store(self, principal: Principal, things: list[StoredResult]) -> None:
         cost = sum(-(-len(thing.data) // _UNIT) or 1 for thing in things)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -138,9 +138,14 @@ def _isolated(
 
 
 def bind_raw(
-    handler: Callable[..., Any], definition: wire.ToolDefinition, settings: ToolOptions, pool: ThreadPool
+    handler: Callable[..., Any],
+    definition: wire.ToolDefinition,
+    settings: ToolOptions,
+    pool: ThreadPool,
+    credentials: Collection[str] = (),
 ) -> Bound:
-    """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``."""
+    """Make a tool of a JSON Schema and ``handler(arguments)`` or ``handler(arguments, context)``, whose context has the
+    headers ``credentials`` of the caller."""
     is_async = inspect.iscoroutinefunction(handler)
     output_schema = definition.outputSchema
     with located(f"Tool {definition.name!r}", handler):
@@ -152,13 +157,15 @@ def bind_raw(
         made = _definition(definition.name, settings, description, schema, output_schema)
         lane = None if is_async or not settings.blocking else pool.lane(definition.name, settings.at_once)
         tool = _tool(handler, made, _Plain(), settings, lane, pool)
+        tool = replaced(tool, credentials=tuple(sorted(credentials))) if credentials else tool
         with_context = _takes_context(handler)
     call = caller(handler, is_async, lane)
+    context_of = partial(_with_credentials, names=tool.credentials) if credentials else for_author
 
     async def run(call_: ToolCall) -> ToolOutcome:
         try:
             value = await (
-                call(_own(call_.arguments), for_author(call_.context)) if with_context else call(call_.arguments)
+                call(_own(call_.arguments), context_of(call_.context)) if with_context else call(call_.arguments)
             )
         except (InputRequired, BaseExceptionGroup) as error:
             return how_it_ended(error)
@@ -171,6 +178,11 @@ def bind_raw(
             return await _finished_raw(value, call_.context, lane)
 
     return Bound(tool, run, settings.visible, lane)
+
+
+def _with_credentials(context: RequestContext, names: Collection[str]) -> RequestContext:
+    carried = context.carried or {}
+    return replaced(for_author(context), carried={name: carried[name] for name in names if name in carried})
 
 
 @contextlib.contextmanager
@@ -270,6 +282,7 @@ def _tool(
         tags=frozenset(settings.tags),
         source=_source_of(function),
         task=settings.task_mode,
+        reads_stored=settings.reads_stored,
     )
 
 

@@ -122,6 +122,8 @@ class ToolOptions(Value, frozen=True):
     - ``untrusted=True``: the tool's output comes from strangers (web pages, mail), and is marked so for the client.
     - ``sends=True``: the tool's arguments go to a third party (a web site, a mailbox). Arguments that hold a secret are
       refused.
+    - ``reads_stored=True``: the tool takes URIs of stored results of its caller as arguments, and
+      ``await context.read_stored(uri)`` returns the content.
     - ``repair=True``: text that holds JSON, or a number, is converted to that value if the schema allows no text.
     - ``replaces``: the former name, or names, of the tool. It can still be called by them, and is guarded, limited and
       recorded under its present name; it is listed by its present name alone.
@@ -157,6 +159,7 @@ class ToolOptions(Value, frozen=True):
     personal: Personal | None = None
     untrusted: bool = False
     sends: bool = False
+    reads_stored: bool = False
     repair: bool = False
     visible: Callable[[Principal], bool] | None = None
     requires: Collection[str] = ()
