@@ -209,7 +209,7 @@ def test_an_operation_with_another_server_than_most_is_left_out(tmp_path: Path):
         ("/a?x=1", OK, "TT6854"),
         ("/a", {**OK, "parameters": [{"name": "Host", "in": "header", "required": True, "schema": {}}]}, "TT6855"),
         ("/a", {**OK, "parameters": [{"$ref": "#/components/parameters/none"}]}, "TT6850"),
-        ("/a", {**OK, "requestBody": {"content": {"image/png": {"schema": {}}}}}, "TT6857"),
+        ("/a", {**OK, "requestBody": {"content": {"multipart/mixed": {"schema": {}}}}}, "TT6857"),
     ],
 )
 def test_an_operation_that_cannot_be_served_is_left_out(tmp_path: Path, path: str, operation: Any, code: str):
@@ -297,8 +297,9 @@ def test_swagger_2_is_converted(tmp_path: Path):
     }
     api = read_api(read_description(written(tmp_path, swagger)))
     assert api.servers[0] == "https://api.example/v1"
-    assert [one.key for one in api.left_out] == ["PATCH /a"]
-    listed, filled, added = api.operations
+    assert api.left_out == ()
+    methods = {one.method: one for one in api.operations}
+    listed, filled, uploaded, added = (methods[method] for method in ("GET", "PUT", "PATCH", "POST"))
     assert [(one.name, one.writing and one.writing.explode) for one in listed.parameters] == [
         ("page", True),
         ("ids", True),
@@ -306,6 +307,8 @@ def test_swagger_2_is_converted(tmp_path: Path):
     ]
     assert filled.body is not None
     assert (filled.body.kind, filled.body.required) == ("form", True)
+    assert uploaded.body is not None
+    assert (uploaded.body.kind, uploaded.body.parts["file"].is_file) == ("multipart", True)
     assert added.body is not None
     assert (added.body.kind, added.body.schema) == ("json", {"$ref": "#/components/schemas/A"})
 
@@ -488,3 +491,50 @@ def test_an_identifier_is_a_name_of_ascii(text: str):
     assert len(name) <= 20
     assert name == "" or name.replace("_", "a").isalnum()
     assert name.isascii()
+
+
+@pytest.mark.parametrize(
+    ("version", "node", "encoding", "is_file"),
+    [
+        ("3.0.3", {"type": "string", "format": "binary"}, "", True),
+        ("3.0.3", {"type": "string", "format": "byte"}, "", False),
+        ("3.0.3", {"type": "string"}, "image/png", True),
+        ("3.0.3", {"type": "string"}, "text/plain", False),
+        ("3.1.0", {"type": "string", "contentMediaType": "application/pdf"}, "", True),
+        ("3.1.0", {"type": "string", "contentMediaType": "application/pdf", "contentEncoding": "base64"}, "", False),
+        ("3.1.0", {"type": "string", "contentMediaType": "application/json"}, "", False),
+        ("3.1.0", {"anyOf": [{"type": "string", "format": "binary"}, {"type": "null"}]}, "", True),
+        ("3.1.0", {"type": "array", "items": {"$ref": "#/components/schemas/File"}}, "", True),
+        ("3.1.0", {"$ref": "#/components/schemas/File"}, "", True),
+        ("3.1.0", {"type": "integer"}, "", False),
+        ("3.1.0", {"type": "string", "format": "date"}, "application/x-date", False),
+    ],
+)
+def test_a_file_of_a_multipart_body_is_a_reference(
+    tmp_path: Path, version: str, node: Any, encoding: str, is_file: bool
+):
+    own = {"type": "object", "required": ["part"], "properties": {"part": node}}
+    schema = {"allOf": [{"$ref": "#/components/schemas/Named"}, own]}
+    media = {"schema": schema, **({"encoding": {"part": {"contentType": encoding}}} if encoding else {})}
+    body = {"content": {"multipart/form-data": media}}
+    operation = {"requestBody": body, "responses": {"200": {"description": "ok"}}}
+    schemas = {
+        "File": {"type": "string", "format": "binary"},
+        "Named": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+    }
+    file = tmp_path / "api.json"
+    file.write_text(
+        json.dumps(
+            {
+                "openapi": version,
+                "info": {"title": "Files", "version": "1"},
+                "paths": {"/files": {"post": operation}},
+                "components": {"schemas": schemas},
+            }
+        )
+    )
+    (found,) = load_api(file).operations
+    assert found.body is not None
+    assert (found.body.kind, sorted(found.body.schema["required"])) == ("multipart", ["name", "part"])
+    assert ("part" in found.body.parts and found.body.parts["part"].is_file) == is_file
+    assert ("kept:" in str(found.body.schema["properties"]["part"])) == is_file

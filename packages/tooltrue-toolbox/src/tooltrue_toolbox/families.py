@@ -52,8 +52,8 @@ __all__ = [
 _ROOT = FamilyOption(
     "--root",
     "DIR",
-    "files, command, tables: a folder that the tools may use. Repeatable.",
-    "files、command、tables：工具可以使用的目录。可重复。",
+    "files, command, tables: a folder that the tools may use; openapi: whose files may be sent. Repeatable.",
+    "files、command、tables：工具可以使用的目录；openapi：可以发送其中的文件。可重复。",
     chinese_placeholder="目录",
 )
 _ACCESS = FamilyOption(
@@ -404,7 +404,10 @@ def _openapi(spec: Spec) -> LocalToolset:
     plan = options.one("--api-plan")
     forms = family.forms_of(api, options["--operations"], None if plan is None else Path(plan))
     secrets = family.secrets_from(options["--api-secret"], api.schemes)
-    return family.toolset(api, forms, family.ApiSettings(options.one("--api-url") or "", secrets, responses))
+    files = family.FileReferences(*_folders(spec, "openapi")) if options["--root"] else family.FileReferences()
+    return family.toolset(
+        api, forms, family.ApiSettings(options.one("--api-url") or "", secrets, responses, files=files)
+    )
 
 
 # --- instances --------------------------------------------------------------------------------------------------------
@@ -449,7 +452,7 @@ MAIL = Family(_mail, (_SMTP, _MAIL_FROM, _MAIL_TO), instance=_smtp)
 MATH = Family(_math)
 OPENAPI = Family(
     _openapi,
-    (_SPEC, _API_URL, _OPERATIONS, _API_PLAN, _API_SECRET, _API_RESPONSES),
+    (_SPEC, _API_URL, _OPERATIONS, _API_PLAN, _API_SECRET, _API_RESPONSES, _ROOT),
     instance=_api_url,
     stores=_api_files,
     searches=True,

@@ -12,12 +12,15 @@ from tooltrue.errors import ConfigurationError, ToolError, TooltrueError, fact_o
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.settings import ToolSettings
+from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
 from tooltrue_toolbox.openapi.credentials import ApiCredentials, secrets_from
 from tooltrue_toolbox.openapi.document import UnusablePart, read_description
+from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
+from tooltrue_toolbox.openapi.multipart import file_references
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
 from tooltrue_toolbox.openapi.plan import planned_forms
 from tooltrue_toolbox.openapi.request_building import build_request
@@ -42,7 +45,7 @@ from tooltrue_toolbox.openapi.wording import (
 )
 from tooltrue_toolbox.service_client import ServicePatience, check_urls
 
-__all__ = ["ApiSettings", "forms_of", "load_api", "secrets_from", "toolset"]
+__all__ = ["ApiSettings", "FileReferences", "forms_of", "load_api", "secrets_from", "toolset"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -57,7 +60,7 @@ _REPEATABLE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
 class ApiSettings:
     """The settings of the operator. ``url``: the address of the API, which no description and no argument changes.
     ``secrets``: by the name of the security scheme. ``responses``: what happens to an answer that differs from the
-    description. ``seconds`` and ``max_bytes``: the limits of one answer."""
+    description. ``seconds`` and ``max_bytes``: the limits of one answer. ``files``: reads files for arguments."""
 
     url: str
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -65,6 +68,7 @@ class ApiSettings:
     seconds: float = _SECONDS
     max_bytes: int = _MAX_BYTES
     patience: ServicePatience = field(default_factory=ServicePatience)
+    files: FileReferences = field(default_factory=FileReferences)
     resolve: Resolve = fetch.resolve
 
 
@@ -137,6 +141,7 @@ def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClie
         "open_world": True,
         "untrusted": True,
         "sends": True,
+        "reads_stored": True,
         "seconds": settings.seconds * 2,
     }
     for patterns in (True, False):
@@ -160,14 +165,18 @@ class _OperationCall:
         self._form = form
         self._client = client
         self._base = settings.url
+        self._files = settings.files
         self._is_structured = is_structured
         self._parameters, self._body = argument_names(form.operation)
         self._log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
 
-    async def run(self, arguments: dict[str, Json]) -> Json:
+    async def run(self, arguments: dict[str, Json], context: RequestContext) -> Json:
         operation = self._form.operation
         values = {**arguments, **self._form.fixed}
-        request = build_request(self._base, operation, values, self._parameters, self._body)
+        files: Mapping[str, SentFile] = {}
+        if operation.body is not None and self._body is not None and self._body in values:
+            files = await self._files.files(file_references(operation.body, values[self._body]), context)
+        request = build_request(self._base, operation, values, self._parameters, self._body, files)
         answer = await self._client.call(request, operation)
         if answer.is_json and self._log is not None:
             self._log.look(answer.status, answer.value)

@@ -8,11 +8,22 @@ from typing import Literal, TypeAlias
 
 from tooltrue_toolbox.openapi.document import Node
 
-__all__ = ["ApiOperation", "Body", "BodyKind", "Location", "Parameter", "Response", "Scheme", "Style", "Writing"]
+__all__ = [
+    "ApiOperation",
+    "Body",
+    "BodyKind",
+    "BodyPart",
+    "Location",
+    "Parameter",
+    "Response",
+    "Scheme",
+    "Style",
+    "Writing",
+]
 
 Location: TypeAlias = Literal["path", "query", "header", "cookie"]
 Style: TypeAlias = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
-BodyKind: TypeAlias = Literal["json", "form", "text"]
+BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +51,17 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyPart:
+    """A part of a multipart body. ``content_type``: the media types that the description names for it."""
+
+    content_type: str
+    is_file: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
-    """The body of a request. ``encodings``: how properties of a form are written, where the description says it."""
+    """The body of a request. ``encodings``: how properties of a form are written, where the description says it.
+    ``parts``: those of a multipart body that are files, or have a media type."""
 
     media_type: str
     kind: BodyKind
@@ -49,6 +69,7 @@ class Body:
     required: bool
     description: str = ""
     encodings: Mapping[str, Writing] = field(default_factory=dict[str, Writing])
+    parts: Mapping[str, BodyPart] = field(default_factory=dict[str, BodyPart])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from typing import Any, Final, cast
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
+from tooltrue_toolbox.openapi.multipart import FILE_SCHEMA, file_text, multipart_schema
 from tooltrue_toolbox.openapi.operation import (
     ApiOperation,
     Body,
     BodyKind,
+    BodyPart,
     Location,
     Parameter,
     Response,
@@ -235,14 +237,20 @@ class _OperationReader:
         kind = cast("BodyKind", _kind(media_type))
         media = self._followed(content[media_type])
         bare = _bare(media_type)
-        schema = media.get("schema")
+        schema, parts = media.get("schema"), dict[str, BodyPart]()
+        if kind == "multipart":
+            encodings = media.get("encoding")
+            schema, parts = multipart_schema(self._description, schema, encodings if is_object(encodings) else {})
+        elif kind == "bytes":
+            schema = dict(FILE_SCHEMA)
         return Body(
-            bare if "*" not in bare else "text/plain" if kind == "text" else "application/json",
+            bare if "*" not in bare or kind == "bytes" else "text/plain" if kind == "text" else "application/json",
             kind,
             schema if is_object(schema) else {},
             body.get("required") is True,
-            _text(body, "description"),
+            file_text(body.get("description")) if kind == "bytes" else _text(body, "description"),
             self._encodings(media) if kind == "form" else {},
+            parts,
         )
 
     def _encodings(self, media: Node) -> dict[str, Writing]:
@@ -303,7 +311,9 @@ def _text(node: Node, name: str) -> str:
 _KINDS: Final[Sequence[tuple[re.Pattern[str], BodyKind]]] = (
     (re.compile(r"application/json|application/[\w.+-]+\+json|\*/\*|application/\*", re.ASCII), "json"),
     (re.compile(re.escape(_FORM)), "form"),
-    (re.compile(r"text/[\w.+*-]+", re.ASCII), "text"),
+    (re.compile(r"multipart/form-data"), "multipart"),
+    (re.compile(r"text/[\w.+*-]+|application/(?:[\w.+-]+\+)?(?:xml|yaml|x-yaml|graphql|x-ndjson)", re.ASCII), "text"),
+    (re.compile(r"(?:application|audio|font|image|model|video)/[\w.+*-]+", re.ASCII), "bytes"),
 )
 
 

@@ -15,6 +15,8 @@ from urllib.parse import quote, unquote, urlsplit
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.transport.fetch import origin_of
+from tooltrue_toolbox.openapi.file_references import SentFile
+from tooltrue_toolbox.openapi.multipart import content_type_of, multipart_content
 from tooltrue_toolbox.openapi.operation import ApiOperation, Body, Parameter, Writing
 from tooltrue_toolbox.openapi.parameter_styles import (
     NotWritable,
@@ -48,9 +50,10 @@ def build_request(
     values: Mapping[str, Json],
     parameters: Mapping[str, Parameter],
     body: str | None,
+    files: Mapping[str, SentFile] | None = None,
 ) -> ApiRequest:
     """The request of a call. ``base`` is the address of the operator. ``parameters`` are those of the names in
-    ``values``, and ``body`` is the name under which the body stands there.
+    ``values``, and ``body`` is the name under which the body stands there. ``files`` are those that the body refers to.
 
     Raises ``ToolError`` for a value that cannot be written where it belongs.
     """
@@ -77,8 +80,7 @@ def build_request(
         headers["cookie"] = "; ".join(cookies)
     content = None
     if operation.body is not None and body is not None and body in values:
-        content = _content(operation.body, values[body], body)
-        headers["content-type"] = operation.body.media_type
+        headers["content-type"], content = _content(operation.body, values[body], body, files or {})
     return ApiRequest(operation.method, _url(base, operation, places, query), headers, content)
 
 
@@ -141,16 +143,26 @@ def _fits(segment: str, template: str) -> bool:
 # --- the body ---------------------------------------------------------------------------------------------------------
 
 
-def _content(body: Body, value: Json, name: str) -> bytes:
-    if body.kind == "json":
-        return encode(value)
+def _content(body: Body, value: Json, name: str, files: Mapping[str, SentFile]) -> tuple[str, bytes]:
+    """The media type and the bytes of the body."""
     try:
-        if body.kind == "text":
-            return scalar_text(value).encode()
-        pairs = [pair for key, one in (value.items() if is_object(value) else ()) for pair in _form(key, one, body)]
+        match body.kind:
+            case "json":
+                return body.media_type, encode(value)
+            case "text":
+                return body.media_type, scalar_text(value).encode()
+            case "bytes":
+                file = files[str(value)]
+                return content_type_of(body.media_type, file), file.data
+            case "multipart":
+                return multipart_content(body, value, files)
+            case "form":
+                pairs = [
+                    pair for key, one in (value.items() if is_object(value) else ()) for pair in _form(key, one, body)
+                ]
+                return body.media_type, "&".join(pairs).encode()
     except NotWritable:
         raise ToolError.of(VALUE_NOT_WRITABLE, name=name, style=body.kind) from None
-    return "&".join(pairs).encode()
 
 
 def _form(key: str, value: Json, body: Body) -> list[str]:

@@ -118,7 +118,7 @@ def _parameter(parameter: Mapping[str, Any]) -> _Object:
         return {"$ref": parameter["$ref"]}
     schema = {key: _moved(value) for key, value in parameter.items() if key not in _OF_PARAMETER}
     made: _Object = {key: parameter[key] for key in ("name", "in", "description", "required") if key in parameter}
-    made["schema"] = schema
+    made["schema"] = schema if schema.get("type") != "file" else {"type": "string", "format": "binary"}
     if schema.get("type") == "array":
         style, explode = _STYLES.get(parameter.get("collectionFormat", "csv"), ("tabDelimited", False))
         is_query = parameter.get("in") == "query"

@@ -181,7 +181,9 @@ REASON_STYLE_NOT_SERVED: Final = message(
     "TT6856", "the style {style!r} of {name!r} is not one of its place", "{name!r} 的样式 {style!r} 不适用于其位置"
 )
 REASON_BODY_MEDIA_TYPE: Final = message(
-    "TT6857", "its body is none of JSON, a form and text ({types})", "其请求体不是 JSON、表单或文本（{types}）"
+    "TT6857",
+    "its body is none of JSON, a form, text and bytes ({types})",
+    "其请求体不是 JSON、表单、文本或字节（{types}）",
 )
 REASON_SCHEMA_TOO_LARGE: Final = message(
     "TT6858", "its schema has more than {limit} parts", "其架构超过 {limit} 个部分"
@@ -228,6 +230,31 @@ VALUE_NOT_WRITABLE: Final = message(
     "{name} cannot be written as the API wants it: the style {style} has no form for a value within a value. No "
     "request was sent. Give a plain value, or a flat list or object.",
     "{name} 无法按 API 要求的方式书写：样式 {style} 不支持嵌套的值。未发送请求。请给出简单的值，或单层的列表或对象。",
+)
+FILE_REFERENCE_REFUSED: Final = message(
+    "TT6942",
+    "{reference!r} is no file that this server may send, and no request was sent. Give the URI of a stored result "
+    "(kept:…) that a tool of this server has returned to you, or a path under a folder of --root.",
+    "{reference!r} 不是本服务器可以发送的文件，未发送请求。请给出本服务器工具返回的存储结果 URI（kept:…），或 --root "
+    "目录下的路径。",
+)
+FILE_STORED_UNKNOWN: Final = message(
+    "TT6943",
+    "{reference!r} is no stored result of yours, or it has expired; no request was sent. Call the tool that returned "
+    "it again, and use the new URI.",
+    "{reference!r} 不是您的存储结果，或已过期；未发送请求。请重新调用返回它的工具，并使用新的 URI。",
+)
+FILES_TOO_LARGE: Final = message(
+    "TT6944",
+    "The files of this call have more than {limit} bytes together, which is the limit; no request was sent. Send fewer "
+    "or smaller files.",
+    "本次调用的文件总计超过上限 {limit} 字节；未发送请求。请发送更少或更小的文件。",
+)
+FILE_HOLDS_SECRET: Final = message(
+    "TT6945",
+    "{reference!r} holds a secret or the mask of one ({kinds}), which is not sent to other systems; no request was "
+    "sent. Remove it from the file, or tell the user.",
+    "{reference!r} 含有密钥或其掩码（{kinds}），不会发送给其他系统；未发送请求。请将其从文件中删除，或告知用户。",
 )
 SECRET_MISSING: Final = message(
     "TT6903",
