@@ -109,7 +109,8 @@ def test_generated_arguments_of_every_operation_make_requests_that_the_judge_acc
         tools = api_tools(site)
         for name, tool in petstore.items():
             for sample in samples_of(tool.definition.inputSchema, seed=7, count=12).valid:
-                result = call(tools, name, **sample.value)
+                # No next page can be made up.
+                result = call(tools, name, **{key: one for key, one in sample.value.items() if key != "next_page"})
                 assert not result.is_error or result.text.endswith(("[TT6900]", "[TT6901]")), result.text
                 count += 1
     assert judge.faults == []

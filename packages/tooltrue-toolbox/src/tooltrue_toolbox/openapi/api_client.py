@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tooltrue.errors import ToolError
@@ -14,6 +15,7 @@ from tooltrue.version import __version__
 from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.credentials import ApiCredentials
 from tooltrue_toolbox.openapi.operation import ApiOperation
+from tooltrue_toolbox.openapi.pagination import next_query
 from tooltrue_toolbox.openapi.request_building import ApiRequest
 from tooltrue_toolbox.openapi.texts import plain_text, shortened
 from tooltrue_toolbox.openapi.wording import (
@@ -45,11 +47,13 @@ _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]{1,40})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart."""
+    """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart. The names of
+    ``headers`` are lower-case."""
 
     status: int
     value: Json
     is_json: bool
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class ApiClient:
@@ -79,7 +83,11 @@ class ApiClient:
         response = replaced(response, body=self._credentials.masked(response.body))
         if not 200 <= response.status < 300:
             raise self._error(response, operation)
-        return _answer(response)
+        return replace(_answer(response), headers=response.headers)
+
+    def next_query(self, operation: ApiOperation, url: str, answer: ApiAnswer) -> str | None:
+        """The query of the request for the next page, if the answer names one."""
+        return next_query(operation, url, answer.headers, answer.value, self._credentials.query_names)
 
     def _error(self, response: FetchResponse, operation: ApiOperation) -> ToolError:
         status = response.status

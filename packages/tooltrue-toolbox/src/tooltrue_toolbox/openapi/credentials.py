@@ -45,6 +45,11 @@ class ApiCredentials:
         missing = next(name for name in operation.security[0] if name not in self.secrets)
         raise ToolError.of(SECRET_MISSING, operation=operation.key, scheme=missing)
 
+    @property
+    def query_names(self) -> frozenset[str]:
+        """The parameters of a query that hold secrets."""
+        return frozenset(scheme.name for scheme in self.schemes.values() if scheme.location == "query")
+
     def masked(self, body: bytes) -> bytes:
         """The body of an answer without the secrets, which some APIs repeat."""
         for name, secret in self.secrets.items():

@@ -6,26 +6,26 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from tooltrue.errors import ConfigurationError, ToolError, TooltrueError, fact_of
+from tooltrue.errors import ConfigurationError, TooltrueError, fact_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.settings import ToolSettings
-from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
 from tooltrue_toolbox.openapi.credentials import ApiCredentials, secrets_from
 from tooltrue_toolbox.openapi.document import UnusablePart, read_description
-from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
-from tooltrue_toolbox.openapi.multipart import file_references
+from tooltrue_toolbox.openapi.file_references import FileReferences
+from tooltrue_toolbox.openapi.operation_call import PAGE_SCHEMA, OperationCall
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
+from tooltrue_toolbox.openapi.pagination import has_pages
 from tooltrue_toolbox.openapi.plan import planned_forms
-from tooltrue_toolbox.openapi.request_building import build_request
 from tooltrue_toolbox.openapi.response_check import ResponseLog, Responses, output_schema
 from tooltrue_toolbox.openapi.selection import selected
+from tooltrue_toolbox.openapi.texts import free_name
 from tooltrue_toolbox.openapi.tool_definition import (
     ToolForm,
     argument_names,
@@ -35,7 +35,6 @@ from tooltrue_toolbox.openapi.tool_definition import (
     tool_name,
 )
 from tooltrue_toolbox.openapi.wording import (
-    API_RESULT_UNEXPECTED,
     API_URL_REQUIRED,
     API_URL_WITH_QUERY,
     MORE_LEFT_OUT,
@@ -132,7 +131,11 @@ def _check_url(api: DescribedApi, url: str) -> None:
 
 def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClient, settings: ApiSettings) -> None:
     output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
-    handler = _OperationCall(api, form, client, settings, is_structured=output is not None)
+    page_name = free_name("next_page", argument_names(form.operation)[0]) if has_pages(form.operation) else None
+    log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
+    handler = OperationCall(
+        form, client, settings.url, settings.files, log, page_name, is_structured=output is not None
+    )
     shared: ToolSettings = {
         "title": form.title,
         "description": form.description,
@@ -146,6 +149,8 @@ def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClie
     }
     for patterns in (True, False):
         schema = input_schema(api.description, form, patterns=patterns)
+        if page_name is not None:
+            schema["properties"] = {**cast("dict[str, Json]", schema["properties"]), page_name: dict(PAGE_SCHEMA)}
         try:
             tools.add_raw(form.name, schema, handler.run, output_schema=output, **shared)
             return
@@ -154,32 +159,3 @@ def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClie
             if not patterns:
                 problem = Worded(error.code, error.facts) if error.code else fact_of(error)
                 raise UnusablePart(REASON_SCHEMA_REFUSED, problem=problem) from None
-
-
-class _OperationCall:
-    """Calls of one operation."""
-
-    def __init__(
-        self, api: DescribedApi, form: ToolForm, client: ApiClient, settings: ApiSettings, *, is_structured: bool
-    ) -> None:
-        self._form = form
-        self._client = client
-        self._base = settings.url
-        self._files = settings.files
-        self._is_structured = is_structured
-        self._parameters, self._body = argument_names(form.operation)
-        self._log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
-
-    async def run(self, arguments: dict[str, Json], context: RequestContext) -> Json:
-        operation = self._form.operation
-        values = {**arguments, **self._form.fixed}
-        files: Mapping[str, SentFile] = {}
-        if operation.body is not None and self._body is not None and self._body in values:
-            files = await self._files.files(file_references(operation.body, values[self._body]), context)
-        request = build_request(self._base, operation, values, self._parameters, self._body, files)
-        answer = await self._client.call(request, operation)
-        if answer.is_json and self._log is not None:
-            self._log.look(answer.status, answer.value)
-        if self._is_structured and not answer.is_json:
-            raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
-        return answer.value

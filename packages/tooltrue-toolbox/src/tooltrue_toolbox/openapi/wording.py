@@ -256,6 +256,18 @@ FILE_HOLDS_SECRET: Final = message(
     "sent. Remove it from the file, or tell the user.",
     "{reference!r} 含有密钥或其掩码（{kinds}），不会发送给其他系统；未发送请求。请将其从文件中删除，或告知用户。",
 )
+NEXT_PAGE_UNKNOWN: Final = message(
+    "TT6946",
+    "{reference!r} is no next page of yours for {operation} with these arguments, or it has expired; no request was "
+    "sent. Call again with the arguments of the first call, and without next_page to begin anew.",
+    "{reference!r} 不是您以这些参数调用 {operation} 的下一页，或已过期；未发送请求。请使用首次调用的参数；"
+    "不带 next_page 则从头开始。",
+)
+NEXT_PAGE: Final = message(
+    "TT6947",
+    "This is not all: the API has a next page. Call {tool} again with the same arguments and next_page {uri}.",
+    "以上并非全部：API 还有下一页。请以相同的参数和 next_page {uri} 再次调用 {tool}。",
+)
 SECRET_MISSING: Final = message(
     "TT6903",
     "{operation} needs a secret for the security scheme {scheme}, and the operator of this server has set none. No "

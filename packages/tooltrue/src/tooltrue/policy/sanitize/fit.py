@@ -93,7 +93,8 @@ def _smaller(tool: Tool, result: CallToolResult, value: Any, room: int) -> Trunc
 
 def _with_value(result: CallToolResult, value: Any) -> CallToolResult:
     encoded = encoded_value(value)
-    content = [TextContent(text=encoded.decode())] if is_text_copy(result) else result.content
+    begins = replaced(result, content=result.content[:1])  # notes may follow the copy
+    content = [TextContent(text=encoded.decode()), *result.content[1:]] if is_text_copy(begins) else result.content
     return replaced(result, structuredContent=value, encoded=encoded, content=content)
 
 

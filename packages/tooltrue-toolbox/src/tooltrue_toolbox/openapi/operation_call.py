@@ -1,0 +1,94 @@
+"""A call of one operation: its arguments become a request, and the answer a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from tooltrue.errors import ToolError
+from tooltrue.jsonrpc.messages import Json, decode, encode
+from tooltrue.protocol.types import CallToolResult, TextContent
+from tooltrue.tools.vocabulary import RequestContext
+from tooltrue.wording import sentence
+from tooltrue_toolbox.openapi.api_client import ApiAnswer, ApiClient
+from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
+from tooltrue_toolbox.openapi.multipart import file_references
+from tooltrue_toolbox.openapi.request_building import build_request
+from tooltrue_toolbox.openapi.response_check import ResponseLog
+from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
+from tooltrue_toolbox.openapi.wording import API_RESULT_UNEXPECTED, NEXT_PAGE, NEXT_PAGE_UNKNOWN
+
+__all__ = ["PAGE_SCHEMA", "OperationCall"]
+
+PAGE_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "description": "The next page, from the last result; all other arguments as before",
+}
+_PAGE_TYPE: Final = "application/vnd.tooltrue.next-page+json"
+
+
+class OperationCall:
+    """Calls of one operation. ``base`` is the address of the operator, and ``page_name`` the argument for a next page,
+    if there is one. ``is_structured``: the schema of the answer is published."""
+
+    def __init__(
+        self,
+        form: ToolForm,
+        client: ApiClient,
+        base: str,
+        files: FileReferences,
+        log: ResponseLog | None,
+        page_name: str | None,
+        *,
+        is_structured: bool,
+    ) -> None:
+        self._form = form
+        self._client = client
+        self._base = base
+        self._files = files
+        self._log = log
+        self._page_name = page_name
+        self._is_structured = is_structured
+        self._parameters, self._body = argument_names(form.operation)
+
+    async def run(self, arguments: dict[str, Json], context: RequestContext) -> object:
+        operation = self._form.operation
+        values = {**arguments, **self._form.fixed}
+        page = values.pop(self._page_name, None) if self._page_name is not None else None
+        files: Mapping[str, SentFile] = {}
+        if operation.body is not None and self._body is not None and self._body in values:
+            files = await self._files.files(file_references(operation.body, values[self._body]), context)
+        request = build_request(self._base, operation, values, self._parameters, self._body, files)
+        if page is not None:
+            request = replace(request, url=await self._url_of_page(request.url, str(page), context))
+        answer = await self._client.call(request, operation)
+        if answer.is_json and self._log is not None:
+            self._log.look(answer.status, answer.value)
+        if self._is_structured and not answer.is_json:
+            raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
+        query = None if self._page_name is None else self._client.next_query(operation, request.url, answer)
+        return answer.value if query is None else self._with_next_page(answer, request.url, query, context)
+
+    # A next page is a stored result: it belongs to its caller, expires, is known to all workers, and cannot be made up.
+
+    def _with_next_page(self, answer: ApiAnswer, url: str, query: str, context: RequestContext) -> CallToolResult:
+        page = encode([self._form.operation.key, urlsplit(url).path, query])
+        link = context.keep(page, f"next page of {self._form.name}", mime_type=_PAGE_TYPE)
+        note = TextContent(text=sentence(NEXT_PAGE, context.language, {"tool": self._form.name, "uri": link.uri}))
+        if not answer.is_json:
+            return CallToolResult([TextContent(text=str(answer.value)), note])
+        return CallToolResult([TextContent(text=encode(answer.value).decode()), note], answer.value)
+
+    async def _url_of_page(self, url: str, page: str, context: RequestContext) -> str:
+        """The URL of a next page: that of the same call, with the query that the API named."""
+        parts = urlsplit(url)
+        stored = await context.read_stored(page)
+        match None if stored is None or stored.mime_type != _PAGE_TYPE else decode(stored.data):
+            case [key, path, str() as query] if (key, path) == (self._form.operation.key, parts.path):
+                return parts._replace(query=query).geturl()
+            case _:
+                raise ToolError.of(NEXT_PAGE_UNKNOWN, reference=page[:100], operation=self._form.operation.key)
