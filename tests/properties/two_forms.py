@@ -851,9 +851,8 @@ class World:
         channel: Channel = SILENT if call.is_silent else NotedChannel(self.events)
         trail = None if call.trail == "none" else CallRecord(claimed=call.trail == "claimed")
         capabilities = {"elicitation": {}} if call.can_ask else {}
-        context = RequestContext(
-            call.principal, channel, capabilities, {"traceparent": "x"}, rounds, trail=trail, stored=[], slices=[]
-        )
+        meta = {} if call.is_silent else {"traceparent": "x"}  # half of the calls take a plan with times
+        context = RequestContext(call.principal, channel, capabilities, meta, rounds, trail=trail, stored=[], slices=[])
         name = f"v_{call.name}" if self.plot.view == "prefixed" else call.name
         made = ToolCall(name, dict(call.arguments), context)
         if not call.is_admitted:

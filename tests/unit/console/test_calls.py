@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.console import House
+from tooltrue import Client, Server
 from tooltrue.state.log import timestamp
 from tooltrue.state.places import sqlite_url
 from tooltrue.state.urls import open_log
@@ -99,6 +100,45 @@ def test_one_record_is_shown_with_everything_that_it_holds(tmp_path: Path):
     (page,) = Records(tmp_path, 0).pages("/calls/attic/1", more=(odd,))
     for text in ("night", "TT2001", "ab" * 16, "/key", "refused", "{&#34;new&#34;: 1}", "&#34;number&#34;: 7"):
         assert text in page
+
+
+def test_a_traced_call_has_its_steps_and_every_call_the_times_that_it_waited(tmp_path: Path):
+    traced = record(1, ms=9.5, queue_ms=2.0, question_ms=3.5, steps=[["audit", 0.25], ["tool", 3.75]], trace="ab" * 16)
+    pages = Records(tmp_path, 0).pages("/calls/attic/1", "/calls/attic/2", more=(traced, record(2)))
+    texts = [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)) for page in pages]
+    assert "Waiting for a slot 2.0 ms" in texts[0]
+    assert "Waiting for a person 3.5 ms" in texts[0]
+    assert "Layers and tool 4.0 ms" in texts[0]
+    assert "audit 0.25 ms tool 3.75 ms" in texts[0]
+    assert "Layers and tool 1.5 ms" in texts[1]
+    assert "not traced" in texts[1]
+
+
+@pytest.mark.parametrize("steps", ["x", [1], [["a"]], [["a", "b"]], [[["a"], True]], {"a": 1}, [["<b>", 1]]])
+def test_steps_of_another_shape_cost_no_page(tmp_path: Path, steps: Any):
+    (page,) = Records(tmp_path, 0).pages("/calls/attic/1", more=(record(1, steps=steps, ms="long", queue_ms=[]),))
+    assert "TT9415" not in page
+    assert "<b>" not in page
+
+
+def test_beside_a_server_a_call_has_the_plan_of_its_tool(tmp_path: Path):
+    log = sqlite_url(tmp_path / "attic.db")
+    server = Server("attic", audit=log)
+
+    @server.tool(effect="read")
+    async def find(text: str) -> str:
+        """Find a box."""
+        return text
+
+    async def scenario(house: House) -> str:
+        async with server.serving(), Client(server) as client:
+            await client.call_tool("find", {"text": "a"})
+            await server.audit_log.head()
+            async with house.visitor("operator") as visitor:
+                return await visitor.text("/calls/attic/1")
+
+    text = House(tmp_path, logs={"attic": log}, server=server).visited(scenario)
+    assert re.search(r"has at present .*audit.*validate.*tool", text, re.DOTALL)
 
 
 def test_a_record_and_a_log_that_are_not_there_are_told_in_a_sentence(tmp_path: Path):

@@ -247,6 +247,17 @@ def test_a_record_has_the_trace_that_the_request_belongs_to():
     asyncio.run(provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT, meta=meta))))
     [record] = records_of(log)
     assert record["trace"] == trace
+    steps = [name for name, _ in record["steps"]]
+    assert (steps[0], steps[-1]) == ("audit", "tool")
+    assert 0 < sum(milliseconds for _, milliseconds in record["steps"]) <= record["ms"]
+
+
+@pytest.mark.parametrize("meta", [{}, {"traceparent": "no trace"}])
+def test_the_times_of_steps_are_those_of_traced_calls_alone(meta: dict[str, str]):
+    provider, log = provider_of(echo)
+    asyncio.run(provider.call_tool(ToolCall("tool", {}, RequestContext(LOCAL, SILENT, meta=meta))))
+    [record] = records_of(log)
+    assert "steps" not in record
 
 
 def provider_of(function: Callable[..., Any], **settings: Any) -> tuple[Any, MemoryLog]:

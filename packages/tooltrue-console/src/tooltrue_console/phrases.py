@@ -120,6 +120,23 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
         "正在建立此日志的索引：{percent}%。在此之前，每次搜索只读取日志的一部分。",
     ),
     "live": ("New records appear by themselves.", "新记录会自动出现。"),
+    "plan": ("Plan and times", "计划与耗时"),
+    "time_queue": ("Waiting for a slot", "等待并发槽位"),
+    "time_question": ("Waiting for a person", "等待人工回答"),
+    "time_tool": ("Layers and tool", "各层与工具"),
+    "plan_traced": (
+        "The steps that this call ran, the outermost first, each with its own time.",
+        "此调用执行的步骤（最外层在前），以及各自的耗时。",
+    ),
+    "plan_now": (
+        "The steps that the server has at present for this tool and caller. The record of a traced call has those that "
+        "it ran, with the time of each.",
+        "服务器目前为此工具和调用方设置的步骤。被追踪的调用会记录其实际执行的步骤及各自的耗时。",
+    ),
+    "plan_untraced": (
+        "The call was not traced, so its record has no steps.",
+        "此调用未被追踪，因此其记录中没有各步骤。",
+    ),
     "masked_note": ("Secrets are masked, as in the record.", "机密内容按记录中的方式遮盖。"),
     "chain": ("In the chain", "在链中"),
     "hash": ("hash", "哈希"),

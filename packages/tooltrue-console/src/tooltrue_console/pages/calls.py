@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from tooltrue.errors import ConfigurationError
-from tooltrue.jsonrpc.messages import is_object
+from tooltrue.errors import ConfigurationError, UnknownTool
+from tooltrue.jsonrpc.messages import is_array, is_number, is_object
 from tooltrue.policy.audit.log_queries import record_of, search_back
+from tooltrue.policy.plan import Planned
+from tooltrue.server.service import SILENT
 from tooltrue.state.log import Entry
 from tooltrue.state.urls import open_log
+from tooltrue.tools.vocabulary import Principal, RequestContext
 from tooltrue_console.desk import Desk
 from tooltrue_console.live_parts import live_part
 from tooltrue_console.visits import Answer, Endpoint, Html, PageVisit
@@ -150,7 +153,7 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
     entry = await read_record(desk, name, position)
     record = record_of(entry)
     facts = {member: _text(record[member]) for member in _SHOWN if member in record}
-    others = {member: _text(value) for member, value in record.items() if member not in {*_SHOWN, "arguments"}}
+    others = {member: _text(record[member]) for member in record if member not in {*_SHOWN, "arguments", "steps"}}
     arguments = record.get("arguments")
     values: dict[str, Any] = {
         "log": name,
@@ -160,8 +163,46 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "facts": {**facts, **others},
         "arguments": arguments if is_object(arguments) else {},
         "outcome": str(record.get("outcome", "")),
+        "times": _times(record),
+        "steps": _steps(record),
+        "plan": _plan(desk, name, record),
     }
     return Html("call.html", values, title="calls")
+
+
+def _times(record: Mapping[str, Any]) -> Mapping[str, float]:
+    """The milliseconds of a call that waited: for a slot, for a person, and the rest, in which its layers and the tool
+    have worked."""
+    total, queue, question = (record.get(name) for name in ("ms", "queue_ms", "question_ms"))
+    if not is_number(total):
+        return {}
+    waited = {"time_queue": queue, "time_question": question}
+    parts = {name: float(one) for name, one in waited.items() if is_number(one)}
+    return {**parts, "time_tool": max(0.0, round(total - sum(parts.values()), 3))}
+
+
+def _steps(record: Mapping[str, Any]) -> Sequence[tuple[str, float]]:
+    """The steps of a traced call, each with its milliseconds."""
+    steps = record.get("steps")
+    pairs = [step for step in steps if is_array(step) and len(step) == 2] if is_array(steps) else []
+    return [(str(name), float(milliseconds)) for name, milliseconds in pairs if is_number(milliseconds)]
+
+
+def _plan(desk: Desk, log: str, record: Mapping[str, Any]) -> Sequence[str]:
+    """The steps that the server beside has at present for this tool and caller, if it has written the record."""
+    server, subject = desk.settings.server, record.get("subject")
+    if server is None or server.name != log or record.get("kind") != "call" or not isinstance(subject, str):
+        return ()
+    provider, scopes = server.provider, record.get("scopes")
+    if not isinstance(provider, Planned):
+        return ()
+    names = [name for name in scopes if isinstance(name, str)] if is_array(scopes) else []
+    caller = Principal(str(record.get("who", "")), frozenset(names))
+    try:
+        tool = provider.innermost.known_tool(subject, RequestContext(caller, SILENT))
+    except UnknownTool:
+        return ()
+    return () if tool is None else (*provider.plan_of(tool, caller).names, "tool")
 
 
 async def read_record(desk: Desk, name: str, position: int) -> Entry:

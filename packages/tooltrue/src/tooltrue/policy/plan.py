@@ -19,6 +19,7 @@ wait returns an awaitable. A step that asks a person (``call.context.ask``) ends
 The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
 tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
 fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 1,000 are kept.
+A call that is traced (``traceparent``) takes a copy of its plan that notes the time of each step.
 Layers that ask for nothing of the principal say so (``same_for_all``): the plans of all callers share their steps.
 
 Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
@@ -37,7 +38,7 @@ from tooltrue.errors import InvalidParams, UnknownTool
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TaskCreated, ToolOutcome, Value, field
 from tooltrue.tools.rounds import InputRequired, how_it_ended
 from tooltrue.tools.toolset import Layer, Provider, Wrapper, resolve_call
-from tooltrue.tools.vocabulary import Principal, RequestContext, Tool, ToolCall
+from tooltrue.tools.vocabulary import Principal, RequestContext, StepTime, Tool, ToolCall
 
 __all__ = [
     "After",
@@ -132,6 +133,29 @@ _OUTCOMES = (CallToolResult, InputRequiredResult, TaskCreated)
 _LEFT = (*_OUTCOMES, BaseException)
 
 
+def _timed(part: Callable[..., Any], time: StepTime, times: Sequence[StepTime]) -> Callable[..., Any]:
+    """Return a part of a step that adds what it takes to ``time``."""
+
+    def timed(call: ToolCall, *left: Any) -> Any:
+        began = perf_counter()
+        try:
+            waiting = part(call, *left)
+        finally:
+            time.seconds += perf_counter() - began
+            if call.context.trail is not None:
+                call.context.trail.steps = times
+        return waiting if waiting is None or isinstance(waiting, _LEFT) else finished(waiting)
+
+    async def finished(waiting: Awaitable[Any]) -> Any:
+        began = perf_counter()
+        try:
+            return await waiting
+        finally:
+            time.seconds += perf_counter() - began
+
+    return timed
+
+
 class CallPlan:
     """The steps for one tool and one caller, the outermost first, each with the name of its layer."""
 
@@ -155,6 +179,16 @@ class CallPlan:
         self.befores = tuple(self._placed(step.before, place) for place, step in enumerate(self.steps) if step.before)
         afters = [self._placed(step.after, place) for place, step in enumerate(self.steps) if step.after]
         self.afters = tuple(reversed(afters))
+
+    def timed(self) -> CallPlan:
+        """Return this plan for one call, which notes in the trail of the call how long each step takes, and the
+        tool."""
+        times = [*map(StepTime, (*self.names, "tool"))]
+        steps = [
+            (name, Step(*(part and _timed(part, time, times) for part in (step.before, step.after, step.failed))))
+            for name, step, time in zip(self.names, self.steps, times[:-1], strict=True)
+        ]
+        return CallPlan(self.tool, self.principal, steps, _timed(self.proceed, times[-1], times))
 
     def _placed(self, part: PartT, place: int) -> PartT:
         own = cast("PartT", partial(part)) if id(part) in self._places else part
@@ -258,6 +292,8 @@ class Planned(Wrapper, frozen=True):
         plan = self.plans.get((id(tool), principal.id))
         if plan is None or plan.tool is not tool or plan.principal is not principal:
             plan = self.plan_of(tool, principal)
+        if context.meta and "traceparent" in context.meta:
+            plan = plan.timed()
         call = call.renewed()
         call.began = perf_counter()
         part: Before | After | None = None

@@ -6,7 +6,7 @@ and end up in the audit log; those of :class:`ToolCall` are replaced on the way 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from typing_extensions import deprecated
@@ -56,6 +56,7 @@ __all__ = [
     "ResourceRead",
     "Secrets",
     "Slice",
+    "StepTime",
     "TaskFollow",
     "TaskMode",
     "TaskRequest",
@@ -132,6 +133,13 @@ class Channel(Protocol):
     def detach(self) -> None: ...
 
 
+class StepTime(Mutable):
+    """The seconds that a step of a call has taken by itself, without the steps below it."""
+
+    name: str
+    seconds: float = 0.0
+
+
 class CallRecord(Mutable):
     """The audit data of an operation, filled in by the layers on the way.
 
@@ -143,6 +151,8 @@ class CallRecord(Mutable):
     arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
     many seconds from here on. ``queued`` and ``asked`` are the seconds for which the operation has waited for a free
     slot and for a person.
+
+    ``steps`` are the steps that a traced call has run, in their order, and at the end the tool.
 
     ``claimed``: it belongs to an operation already, and nested operations of a tool need one of their own.
 
@@ -165,6 +175,7 @@ class CallRecord(Mutable):
     ``paused``          abuse                               record, recorder
     ``queued``          concurrency                         record
     ``asked``           approval_prompts                    record
+    ``steps``           plan                                record
     ``claimed``         audit, calls                        audit
     ==================  ==================================  ======================================
     """
@@ -182,6 +193,7 @@ class CallRecord(Mutable):
     paused: int = 0
     queued: float = 0.0
     asked: float = 0.0
+    steps: Sequence[StepTime] = ()
     claimed: bool = False
 
     def note(self, text: str) -> None:

@@ -51,6 +51,7 @@ class _RecordBody(Value, frozen=True, omit_defaults=True, gc=False):
     rule: str = ""
     scopes: tuple[str, ...] = ()
     server: str = ""
+    steps: tuple[tuple[str, float], ...] = ()
     subject: str = ""
     trace: str = ""
     who: str = ""
@@ -184,6 +185,7 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
 
     def _body(self, arguments: bytes, masked: tuple[str, ...], subject: str) -> _RecordBody:
         source, trail, tool = self.source, self.trail, self.trail.tool
+        trace = _trace(self.traceparent) if self.traceparent else ""
         # By position: keyword arguments would cost as much as all the rest.
         return _RecordBody(
             EncodedJson(arguments),
@@ -208,8 +210,9 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             trail.rule,
             tuple(sorted(source.principal.scopes)),
             "" if tool is None else tool.server,
+            tuple((step.name, _milliseconds(step.seconds)) for step in trail.steps) if trace else (),
             subject,
-            _trace(self.traceparent) if self.traceparent else "",
+            trace,
             source.principal.id,
             tuple(source.masks.text(one[-_MAX_NAME:]) for one in trail.wrong) if trail.wrong else (),
         )
