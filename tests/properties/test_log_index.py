@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrue.policy.audit.log_queries import record_of, search, unfinished
+from tooltrue.policy.audit import log_queries
+from tooltrue.policy.audit.log_queries import record_of, search, search_back, unfinished
 from tooltrue.state import log_index
-from tooltrue.state.log import ORIGIN, Mark, canonical, linked
+from tooltrue.state.log import ORIGIN, Entry, Mark, canonical, linked
 from tooltrue.state.log_index import MEMBERS, LogIndex
 from tooltrue.state.sqlite import SqliteLog
 
@@ -102,12 +103,25 @@ def test_a_query_with_an_index_equals_the_query_without_it(
                 for globs, since, until in queries:
                     expected = [entry async for entry in search(log, globs, since, until)]
                     assert [entry async for entry in search(log, globs, since, until, index)] == expected
+                    back = [entry for entry in reversed(expected) if entry.position > 0]
+                    assert await paged_back(log, globs, since, until, index) == back
                 assert await unfinished(log, index) == await unfinished(log)
 
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_index, "_BLOCK", block)
         patch.setattr(log_index, "_STEP", step)
+        patch.setattr(log_queries, "_RANGES", block)
         asyncio.run(scenario(Path(folder)))
+
+
+async def paged_back(log: SqliteLog, globs: Any, since: str, until: str, index: LogIndex) -> list[Entry]:
+    """All that a search backwards finds, a page of two after another."""
+    found, before = list[Entry](), None
+    while True:
+        page = await search_back(log, globs, since, until, index, before=before, most=2, effort=5)
+        found += page.entries
+        if (before := page.before) is None:
+            return found
 
 
 async def changed(log: SqliteLog, path: Path, change: tuple[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ __all__ = ["Logs", "OpenedLog"]
 _log = logging.getLogger("tooltrue.console")
 
 _PATIENCE_SECONDS: Final = 0.5
+_FRESH_SECONDS: Final = 5.0
+"""For so long, an index is up to date: a search adds the few records that were written since by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Build:
     """One run of the thread that brings the index of a log up to date."""
 
     share: float = 0.0
+    ended_at: float = float("-inf")
     done: threading.Event = field(default_factory=threading.Event)
 
     def progress(self, position: int, end: int) -> None:
@@ -104,7 +108,8 @@ class Logs:
         if not beside(url, ""):
             return None
         build = self._builds.get(url)
-        if build is None or build.done.is_set():
+        is_over = build is not None and build.done.is_set() and build.ended_at + _FRESH_SECONDS < time.monotonic()
+        if build is None or is_over:
             build = self._builds[url] = _Build()
             threading.Thread(target=_build, args=(url, build), daemon=True).start()
         await asyncio.to_thread(build.done.wait, self._patience)
@@ -120,5 +125,7 @@ def _build(url: str, build: _Build) -> None:
         asyncio.run(run())
     except TooltrueError as error:  # the page meets it too
         _log.warning("the index of a log is not built: %s", error)
+    else:
+        build.ended_at = time.monotonic()
     finally:
         build.done.set()

@@ -55,7 +55,13 @@ _TABLES = (
     f"PRAGMA application_id={_APPLICATION}",
     f"PRAGMA user_version={LAYOUT}",
 )
-_HOLDING = "last IN (SELECT last FROM names JOIN places ON name = id WHERE member = ? AND fits(value, ?))"
+_HOLDING = (
+    "EXISTS (SELECT 1 FROM places WHERE places.last = blocks.last"
+    " AND name = (SELECT id FROM names WHERE member = ? AND value = ?))"
+)
+"""Whether a block holds a value: one look for each block that is visited, so that a bounded query ends soon."""
+_FITTING = "last IN (SELECT last FROM names JOIN places ON name = id WHERE member = ? AND fits(value, ?))"
+"""The same for a pattern, which many values may fit: their blocks are collected once."""
 
 _NOT_DAMAGED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
 
@@ -86,20 +92,34 @@ class LogIndex:
         self._record_of = record_of
         self._progress = progress
 
-    async def matching(self, globs: Mapping[str, str], since: str, until: str) -> Candidates | None:
+    async def matching(
+        self, globs: Mapping[str, str], since: str, until: str, *, top: int | None = None, most: int = -1
+    ) -> Candidates | None:
         """Return where there may be records whose members match ``globs``, with a time from ``since`` up to the prefix
-        ``until``."""
+        ``until``. With ``most``, these are at most so many ranges, the newest of those that reach no higher than the
+        block of the position ``top``."""
         # A member that is absent is not in the index. Such a pattern matches it.
         narrowing = {name: glob for name, glob in globs.items() if name in MEMBERS and not fnmatchcase("", glob)}
         if not (narrowing or since or until):
             return None
         # No byte of UTF-8 is FF: whatever begins with `until` is less.
-        conditions, values = ["ended >= ?", "began < ?"], list[str | bytes]((_blob(since), _blob(until) + b"\xff"))
+        conditions, values = (
+            ["ended >= ?", "began < ?"],
+            list[str | bytes | int]((_blob(since), _blob(until) + b"\xff")),
+        )
         for member, glob in narrowing.items():
-            conditions.append(_HOLDING)
+            conditions.append(_FITTING if any(sign in glob for sign in "*?[") else _HOLDING)
             values += (member, _blob(glob))
-        statement = f"SELECT after, last FROM blocks WHERE {' AND '.join(conditions)} ORDER BY last"
-        return await self._use(lambda db: Candidates(db.execute(statement, values).fetchall(), _last(db).position))
+        if top is not None:
+            conditions.append("last <= coalesce((SELECT min(last) FROM blocks WHERE last >= ?), ?) AND after < ?")
+            values += (top, top, top)
+        statement = f"SELECT after, last FROM blocks WHERE {' AND '.join(conditions)} ORDER BY last DESC LIMIT ?"
+        values.append(most)
+
+        def ask(db: sqlite3.Connection) -> Candidates:
+            return Candidates(db.execute(statement, values).fetchall()[::-1], _last(db).position)
+
+        return await self._use(ask)
 
     async def unfinished(self) -> Candidates | None:
         """Return the write-ahead records without a record of their end."""

@@ -144,4 +144,5 @@ def _lay_out(connection: sqlite3.Connection, path: Path, settings: SqliteSetting
         present = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         for column in columns.keys() - present:
             connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {columns[column]}")
-    connection.execute(f"PRAGMA user_version={max(layout, settings.layout)}")
+    if layout < settings.layout:  # the same number again would be a write, and wait for the disk
+        connection.execute(f"PRAGMA user_version={settings.layout}")

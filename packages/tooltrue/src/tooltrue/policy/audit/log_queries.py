@@ -15,6 +15,8 @@ from tooltrue.state.log_index import Candidates, LogIndex
 __all__ = ["Backwards", "Stats", "entries", "matching", "outside", "record_of", "search", "search_back", "unfinished"]
 
 PAGE = 500
+_RANGES = 50
+"""Ranges of the index that a search backwards asks for at a time."""
 
 
 async def entries(log: Log, after: int = LOWEST) -> AsyncGenerator[Entry]:
@@ -86,10 +88,8 @@ async def search_back(
     matches, head = matching(globs, since, until), (await log.head()).position
     first = next((entry.position for entry in await log.read(0, 1)), head + 1)
     top = head if before is None else min(before - 1, head)
-    candidates = None if index is None else await index.matching(globs, since, until)
-    ranges = [(0, head)] if candidates is None else [*candidates.ranges, (candidates.after, head)]
     results: list[Entry] = []
-    for after, last in reversed(ranges):
+    async for after, last in _ranges_back(index, globs, since, until, top, head):
         low, high = max(after, first - 1), min(last, top)
         while high > low:
             start = max(low, high - PAGE)
@@ -103,6 +103,26 @@ async def search_back(
             if effort <= 0:
                 return Backwards(results, high + 1 if high >= first else None)
     return Backwards(results, None)
+
+
+async def _ranges_back(
+    index: LogIndex | None, globs: Mapping[str, str], since: str, until: str, top: int, head: int
+) -> AsyncGenerator[tuple[int, int]]:
+    """Yield the ranges up to ``top`` that a search must read, the newest first. Only those are asked for that it comes
+    to."""
+    candidates = None if index is None else await index.matching(globs, since, until, top=top, most=_RANGES)
+    if index is None or candidates is None:
+        yield 0, head
+        return
+    yield candidates.after, head
+    while candidates is not None:
+        for after, last in reversed(candidates.ranges):
+            yield after, last
+        if len(candidates.ranges) < _RANGES:
+            return
+        top = candidates.ranges[0][0]
+        candidates = await index.matching(globs, since, until, top=top, most=_RANGES)
+    yield 0, top
 
 
 async def unfinished(log: Log, index: LogIndex | None = None) -> list[Entry]:

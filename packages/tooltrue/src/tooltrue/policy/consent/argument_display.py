@@ -68,9 +68,8 @@ def display_text(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Escape all that is invisible in text in which a backslash begins an escape, and count each long run."""
-    return _isolated(
-        _SAME.compiled.sub(_counted, text if text.isascii() and text.isprintable() else "".join(_signs(text)))
-    )
+    signs = text if text.isascii() and text.isprintable() else "".join(_signs(text))
+    return _isolated(signs if len(signs) < _RUN else _SAME.compiled.sub(_counted, signs))
 
 
 def _signs(text: str) -> Iterator[str]:
