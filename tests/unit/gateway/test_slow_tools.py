@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from tooltrue import Client, Context, Form, Server, Tasks
 from tooltrue.client.config import ServerConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
+from tooltrue.host.servers import Patience
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.places import sqlite_url
@@ -31,11 +33,15 @@ class Table(TypedDict):
 
 
 class Slow:
-    """A server whose tool ``wait`` runs until it is released. ``calls`` counts its runs."""
+    """A server whose tool ``wait`` runs until it is released. ``calls`` counts its runs. It starts while
+    ``may_start`` is set."""
 
     def __init__(self) -> None:
-        self.server = Server("slow", confirm=Confirm.never())
+        self.server = Server("slow", confirm=Confirm.never(), lifespan=self.starting)
         self.release = asyncio.Event()
+        self.may_start = asyncio.Event()
+        self.may_start.set()
+        self.is_broken = False
         self.calls = 0
 
         @self.server.tool(effect="read")
@@ -56,8 +62,16 @@ class Slow:
             """Fail."""
             raise RuntimeError("secret of the author")
 
+    async def starting(self, server: Server) -> AsyncGenerator[None]:
+        await self.may_start.wait()
+        if self.is_broken:
+            raise RuntimeError("out of order")
+        yield
 
-def gateway_to(slow: Slow, folder: Path, mode: str = "always", revision: str = LEGACY, more: str = "") -> Gateway:
+
+def gateway_to(
+    slow: Slow, folder: Path, mode: str = "always", revision: str = LEGACY, more: str = "", **settings: Any
+) -> Gateway:
     file = folder / "tooltrue.toml"
     file.write_text(f'[servers.up]\ntasks = "{mode}"\n{more}')
     one = ServerConfig("up", "up", target=slow.server, revision=revision, hints=True)
@@ -67,6 +81,7 @@ def gateway_to(slow: Slow, folder: Path, mode: str = "always", revision: str = L
         confirm=Confirm.never(),
         tasks=Tasks(store=sqlite_url(folder / "tasks.db"), poll_seconds=0.05),
         audit="memory:",
+        **settings,
     )
 
 
@@ -166,6 +181,82 @@ def test_a_call_that_ran_when_the_gateway_ended_is_not_sent_again(tmp_path: Path
     assert calls == 1
     assert last.state == "failed"
     assert "may have taken effect" in last.raw["error"]["message"]
+
+
+@on_both
+def test_a_call_that_ran_is_not_sent_again_where_its_server_is_not_connected(tmp_path: Path, revision: str) -> None:
+    async def run() -> Any:
+        slow = Slow()
+        gateway = gateway_to(slow, tmp_path, revision=revision)
+        async with gateway.serving(), Client(gateway) as client:
+            task = await client.start_task("up_wait", label="a")
+            while not slow.calls:
+                await task.status()
+        slow.may_start.clear()
+        async with without_its_server(slow, tmp_path, revision) as client:
+            last = [status async for status in client.task(str(task.id)).updates()][-1]
+            slow.may_start.set()
+        return slow.calls, last
+
+    calls, last = asyncio.run(run())
+    assert calls == 1
+    assert last.state == "failed"
+    assert "TT9385" in str(last.raw["error"])
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_round_waits_for_its_server_that_starts(tmp_path: Path, is_broken: bool) -> None:
+    async def run() -> Any:
+        slow = Slow()
+        gateway = gateway_to(slow, tmp_path, revision=STATELESS)
+        async with gateway.serving(), Client(gateway, elicit=lambda question: None) as client:
+            task = await client.start_task("up_book")
+            while (status := await task.status()).state == "working":
+                pass
+            [key] = status.raw["inputRequests"]
+        slow.may_start.clear()
+        slow.is_broken = is_broken
+        async with without_its_server(slow, tmp_path, STATELESS) as client:
+            task = client.task(str(task.id))
+            await task.answer({key: {"action": "accept", "content": {"people": 4}}})
+            first = await task.status()
+            slow.may_start.set()
+            return first.state, [status async for status in task.updates()][-1]
+
+    first, last = asyncio.run(run())
+    assert first == "working"
+    if is_broken:
+        assert last.state == "failed"
+        assert "TT5691" in str(last.raw["error"])
+    else:
+        assert last.raw["result"]["content"][0]["text"] == "a table for 4"
+
+
+def test_a_task_that_has_ended_is_not_said_to_have_failed_while_its_server_is_not_connected(tmp_path: Path) -> None:
+    async def run() -> Any:
+        slow = Slow()
+        gateway = gateway_to(slow, tmp_path)
+        slow.release.set()
+        async with gateway.serving(), Client(gateway) as client:
+            task = await client.start_task("up_wait", label="a")
+            await task.result()
+        slow.may_start.clear()
+        async with without_its_server(slow, tmp_path, LEGACY) as client:
+            task = client.task(str(task.id))
+            first = await task.status()
+            slow.may_start.set()
+            return first.state, first.raw.get("result"), (await task.result()).text
+
+    assert asyncio.run(run()) == ("working", None, "done: a")
+
+
+@asynccontextmanager
+async def without_its_server(slow: Slow, folder: Path, revision: str) -> AsyncGenerator[Client]:
+    """A client of a gateway whose server has not started yet."""
+    hosting = {"patience": Patience(ready=0.05, again=LIMIT)}
+    gateway = gateway_to(slow, folder, revision=revision, host_settings=hosting)
+    async with gateway.serving(), Client(gateway, elicit=lambda question: None) as client, asyncio.timeout(LIMIT):
+        yield client
 
 
 def test_each_view_has_its_own_tasks(tmp_path: Path) -> None:

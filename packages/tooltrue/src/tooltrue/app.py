@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.server.running_tasks import TasksOfServer
     from tooltrue.server.sse import SseEndpoint
     from tooltrue.tasks.service import Tasks, TaskService
-    from tooltrue.tasks.upstream import UpstreamTasks
+    from tooltrue.tasks.upstream import UpstreamServers, UpstreamTasks
     from tooltrue.tools.mounting import Contents
     from tooltrue.tools.search.searchable import ToolSearch
     from tooltrue.tools.settings import PromptSettings, ResourceSettings, ToolSettings
@@ -366,7 +366,11 @@ class Server:
         from tooltrue.protocol.modern import Results  # noqa: PLC0415 - few servers run tasks
         from tooltrue.tasks.service import Tasks, TaskService  # noqa: PLC0415 - few servers run tasks
 
-        return TaskService(self._tasks or Tasks(), Results(self._info).call, language=self.settings.language)
+        results, language = Results(self._info).call, self.settings.language
+        return TaskService(self._tasks or Tasks(), results, servers=self._servers_of_tasks(), language=language)
+
+    def _servers_of_tasks(self) -> UpstreamServers | None:
+        """The servers that the calls of tasks reach; only a gateway has some."""
 
     def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks | None:
         """The tasks of other servers that callers follow; only a gateway has some."""

@@ -68,7 +68,7 @@ from tooltrue.protocol.types import Value, replaced
 from tooltrue.server.sealed_tokens import Sealer
 from tooltrue.spelling import closest
 from tooltrue.state.facts import Facts
-from tooltrue.tasks.upstream import UpstreamTasks
+from tooltrue.tasks.upstream import UpstreamServers, UpstreamTasks
 from tooltrue.tools.search.searchable import ToolSearch
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal
@@ -184,7 +184,7 @@ class Gateway(Server):
             self,
             view,
             self._declared(catalogue),
-            is_away=self.is_away,
+            servers=self,
             version=version,
             instructions=partial(self._instructions_of_view, view),
             **{name: value for name, value in settings.items() if name not in _OF_GATEWAY},
@@ -310,6 +310,14 @@ class Gateway(Server):
     def is_away(self, server: str) -> bool:
         """Whether the tools of a server, by its label, are not known now: it starts, or is lost."""
         return any(status.name == server and status.state != "ready" for status in self.host.servers)
+
+    async def settled(self, server: str) -> None:
+        """Wait until a server that starts, by its label, has started or has failed to."""
+        if (hosted := self.host.present.servers.get(server)) is not None and hosted.config.enabled:
+            await hosted.life.settled.wait()
+
+    def _servers_of_tasks(self) -> UpstreamServers:
+        return self
 
     def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
         return upstream_tasks(self._info, self.settings.language, sealer, facts, self.is_away)

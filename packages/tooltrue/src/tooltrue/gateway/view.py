@@ -19,7 +19,7 @@ from tooltrue.server.task_seals import SealedUpstreamTasks
 from tooltrue.state.facts import Facts
 from tooltrue.state.log import Log
 from tooltrue.state.prefixed import PrefixedFacts
-from tooltrue.tasks.upstream import UpstreamTasks
+from tooltrue.tasks.upstream import UpstreamServers, UpstreamTasks
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.http_server import AllowedHosts, HttpApp, Page
@@ -52,10 +52,10 @@ class GatewayView(Server):
         view: ViewSettings,
         provider: Provider,
         *,
-        is_away: Callable[[str], bool] = lambda server: False,
+        servers: UpstreamServers,
         **settings: Any,
     ) -> None:
-        self._is_away = is_away
+        self._servers = servers
         self.view = view
         self._gateway = gateway
         self._realm = realm_of_view(view.name)
@@ -98,8 +98,11 @@ class GatewayView(Server):
         async with self._assembly.recorder.open(), self._assembly.tickets:
             yield
 
+    def _servers_of_tasks(self) -> UpstreamServers:
+        return self._servers
+
     def _upstream_tasks(self, sealer: Sealer, facts: Facts) -> UpstreamTasks:
-        return upstream_tasks(self._info, self.settings.language, sealer, facts, self._is_away)
+        return upstream_tasks(self._info, self.settings.language, sealer, facts, self._servers.is_away)
 
     def _new_recorder(self) -> Recorder:
         """A recorder of this view's calls that writes to the log of the gateway."""

@@ -164,6 +164,7 @@ class Life:
     def end(self) -> None:
         """Mark the server as ended, without a call of ``on_change``."""
         self.state = "ended"
+        self.settled.set()
         self.remote.detach(ConnectionLost.of(CONNECTION_CLOSED), is_last=True)
 
     def _now(self) -> float:

@@ -86,6 +86,9 @@ class EventCheckpoints:
                 self._texts[key] = text
                 return text
 
+    async def has(self, key: str) -> bool:
+        return f"={key}" in await self._load()
+
     async def report(self, text: str) -> None:
         await self._store(REPORT, text)
 

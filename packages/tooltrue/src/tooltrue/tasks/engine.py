@@ -63,6 +63,10 @@ class Checkpoints(Protocol):
         """
         ...
 
+    async def has(self, key: str) -> bool:
+        """Return whether an earlier process has stored this step in the same round."""
+        ...
+
     async def report(self, text: str) -> None:
         """Store the newest report of the round, in place of the one before: ``TaskState.report``."""
         ...

@@ -55,7 +55,8 @@ def inspected(task: StoredTask, seals_of: Callable[[str], TaskSeals], language: 
     if opened is None:
         return None
     record, questions, name, value, progress = opened
-    result, error = (value if name == kind else None for kind in ("result", "error"))
+    result = value if name == "result" else None
+    error = value if name in ("error", "notice") else None
     return InspectedTask(
         task.id,
         record.tool,

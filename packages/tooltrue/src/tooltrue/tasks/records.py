@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tooltrue.jsonrpc.messages import Json, decode, encode
 from tooltrue.protocol.types import Value
 from tooltrue.tools.rounds import Memory
-from tooltrue.tools.vocabulary import Principal, ToolCall
+from tooltrue.tools.vocabulary import Principal, Tool, ToolCall
 from tooltrue.transport.carrier import CREDENTIAL_HEADERS
 
 __all__ = ["OperatorAct", "TaskRecord", "TaskSeals", "owner_of", "plain_memory"]
@@ -36,7 +36,8 @@ def owner_of(principal: Principal) -> str:
 class TaskRecord(Value, frozen=True):
     """The call that became a task. ``memory`` is that of the rounds before, ``carried`` are its headers without
     credentials, and ``created`` is in seconds since 1970. ``id`` is that which the client has, ``ttl`` the seconds from
-    its begin until it is removed, and ``secret`` are the names of the arguments that the schema declares secret."""
+    its begin until it is removed, and ``secret`` are the names of the arguments that the schema declares secret.
+    ``server`` is the label of the server of a gateway whose tool it is, and empty otherwise."""
 
     tool: str
     arguments: dict[str, Any]
@@ -50,9 +51,12 @@ class TaskRecord(Value, frozen=True):
     id: str
     ttl: float
     secret: Sequence[str] = ()
+    server: str = ""
 
     @classmethod
-    def of(cls, call: ToolCall, created: float, secret: Collection[str], *, id: str, ttl: float) -> TaskRecord:
+    def of(
+        cls, call: ToolCall, tool: Tool, created: float, secret: Collection[str], *, id: str, ttl: float
+    ) -> TaskRecord:
         context = call.context
         principal, rounds = context.principal, context.rounds
         memory = None if rounds is None else rounds.memory()
@@ -69,6 +73,7 @@ class TaskRecord(Value, frozen=True):
             id,
             ttl,
             sorted(secret),
+            tool.server,
         )
 
     def encoded(self) -> bytes:

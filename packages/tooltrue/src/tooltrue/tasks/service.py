@@ -44,17 +44,20 @@ from tooltrue.tasks.engine import (
 from tooltrue.tasks.progress import Progress, TaskChannel
 from tooltrue.tasks.records import OperatorAct, TaskRecord, TaskSeals, owner_of, plain_memory
 from tooltrue.tasks.rounds import TaskRounds
+from tooltrue.tasks.upstream import UpstreamServers
 from tooltrue.tasks.wording import (
     STATE_OF_TASK_UNREADABLE,
+    TASK_CALL_INTERRUPTED,
     TASK_CURSOR_STALE,
     TASK_NOT_STORED,
     TASK_QUESTION_NOT_DECLARED,
+    TASK_SERVER_AWAY,
     TASK_TOOL_GONE,
     TASK_WITHOUT_OUTCOME,
     TASKS_NOT_RUNNING,
     TOO_MANY_TASKS,
 )
-from tooltrue.tools.rounds import Memory, remembered
+from tooltrue.tools.rounds import Memory, remembered, sent_mark
 from tooltrue.tools.toolset import Provider, unknown
 from tooltrue.tools.vocabulary import CallRecord, Principal, ProviderChange, RequestContext, TaskRequest, Tool, ToolCall
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE, TASK_UNKNOWN
@@ -69,6 +72,9 @@ _DIRECT_SECONDS = 1.0
 
 _LISTED = 50
 """The tasks of a page."""
+
+_NOTICE = b"notice"
+"""How a stored outcome begins that is an error of this server, with nothing of the tool in it."""
 
 
 class Tasks(Value, frozen=True):
@@ -104,19 +110,22 @@ class OwnTask(Value, frozen=True):
 
 
 class TaskService:
-    """Begins tasks, runs their rounds, and answers requests about them. It does so while ``engine`` is set."""
+    """Begins tasks, runs their rounds, and answers requests about them. It does so while ``engine`` is set. A gateway
+    has ``servers``."""
 
     def __init__(
         self,
         settings: Tasks,
         encode_result: Callable[[CallToolResult], bytes],
         *,
+        servers: UpstreamServers | None = None,
         language: str = "en",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
         self.engine: TaskEngine | None = None
         self._encode_result = encode_result
+        self._servers = servers
         self._language = language
         self._clock = clock
         self._provider: Provider
@@ -161,7 +170,7 @@ class TaskService:
         id, ttl = self._seals.seal_id(task, call.context.principal.id), settings.ttl_seconds
         if wish is not None and wish.seconds is not None:
             ttl = min(ttl, wish.seconds)
-        record = TaskRecord.of(call, now, secret, id=id, ttl=ttl)
+        record = TaskRecord.of(call, tool, now, secret, id=id, ttl=ttl)
         if (trail := call.context.trail) is not None:
             trail.note(f"task {task[:8]}")
         quick = tool.task == "when-slow" and wish is None
@@ -220,13 +229,14 @@ class TaskService:
             carried=record.carried,
         )
         try:
+            if not await self._may_have_been_sent(round, record, rounds):
+                await self._settled(record)
             outcome = await self._provider.call_tool(ToolCall(record.tool, record.arguments, context))
             if isinstance(outcome, InputRequiredResult):
                 return self._questions(task, round.number, record, outcome, rounds)
         except UnknownTool:
-            if await self._is_elsewhere(record.tool):
-                raise RoundElsewhere from None
-            outcome = InternalError.of(TASK_TOOL_GONE, tool=record.tool)
+            text = encode(error_members(await self._missing_tool(round, record, rounds), self._language))
+            return RoundOutcome(self._seals.hide(task, b"%b:%b" % (_NOTICE, text)))
         except RpcError as error:
             outcome = error
         except ToolError as error:  # too many rounds
@@ -234,6 +244,24 @@ class TaskService:
         finally:
             await channel.close()
         return RoundOutcome(self._seals.hide(task, self._outcome(task, outcome)))
+
+    async def _may_have_been_sent(self, round: TaskRound, record: TaskRecord, rounds: TaskRounds) -> bool:
+        """Whether an earlier process has begun to send the call of this round to a server of the gateway."""
+        return bool(record.server) and await round.checkpoints.has(sent_mark(rounds.number))
+
+    async def _settled(self, record: TaskRecord) -> None:
+        if record.server and self._servers is not None:
+            await self._servers.settled(record.server)
+
+    async def _missing_tool(self, round: TaskRound, record: TaskRecord, rounds: TaskRounds) -> InternalError:
+        """Return why the tool cannot be called now. ``RoundElsewhere`` if another process has it."""
+        if await self._may_have_been_sent(round, record, rounds):
+            return InternalError.of(TASK_CALL_INTERRUPTED, tool=record.tool, server=record.server)
+        if await self._is_elsewhere(record.tool):
+            raise RoundElsewhere from None
+        if self._is_away(record):
+            return InternalError.of(TASK_SERVER_AWAY, tool=record.tool, server=record.server)
+        return InternalError.of(TASK_TOOL_GONE, tool=record.tool)
 
     def _questions(
         self, task: str, number: int, record: TaskRecord, outcome: InputRequiredResult, rounds: TaskRounds
@@ -333,8 +361,9 @@ class TaskService:
         engine = self._running()
         match request.verb:
             case "get":
-                if not is_offered and await self._is_elsewhere(own.record.tool):
-                    # Another process decides who may have its result.
+                is_offered = is_offered or self._is_without_result(own)
+                if not is_offered and (self._is_away(own.record) or await self._is_elsewhere(own.record.tool)):
+                    # Another process decides who may have its result, or this one later.
                     state = TaskState("working", own.state.record, own.state.began, own.state.updated)
                     own, is_offered = OwnTask(own.task, state, own.record), True
                 request.reply.update(self._members(own, is_offered=is_offered))
@@ -381,10 +410,10 @@ class TaskService:
             members["error"] = error_members(InternalError.of(TASK_WITHOUT_OUTCOME), self._language)
         elif state.status == "ended":
             name, _, value = self._reveal(own.task, state.outcome).partition(b":")
-            members[name.decode()] = EncodedJson(value)
-            members["status"] = "completed" if name == b"result" else "failed"
-            if name == b"error":
-                members["statusMessage"] = decode(value)["message"]
+            if name == b"result":
+                members["result"] = EncodedJson(value)
+            else:
+                members |= {"status": "failed", "error": EncodedJson(value), "statusMessage": decode(value)["message"]}
         return members
 
     # --- helpers
@@ -393,6 +422,17 @@ class TaskService:
         if self.engine is None:
             raise StateError.of(TASKS_NOT_RUNNING)
         return self.engine
+
+    def _is_away(self, record: TaskRecord) -> bool:
+        """Whether the gateway does not know now if the caller still has the tool."""
+        return bool(record.server) and self._servers is not None and self._servers.is_away(record.server)
+
+    def _is_without_result(self, own: OwnTask) -> bool:
+        """Whether the task has ended with nothing that its tool gave."""
+        state = own.state
+        if state.status == "ended":
+            return self._reveal(own.task, state.outcome).startswith(b"%b:" % _NOTICE)
+        return state.status in ("cancelled", "failed")
 
     async def _is_elsewhere(self, tool: str) -> bool:
         """Whether this process lacks the tool, and another one has it, as while a new version replaces an old one. As

@@ -31,7 +31,7 @@ from tooltrue.tasks.wording import (
 from tooltrue.tools.vocabulary import Principal, RequestContext, Tool
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE
 
-__all__ = ["UpstreamSeals", "UpstreamTask", "UpstreamTasks"]
+__all__ = ["UpstreamSeals", "UpstreamServers", "UpstreamTask", "UpstreamTasks"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -65,6 +65,18 @@ class UpstreamTask(Value, frozen=True):
     def is_of(self, tool: Tool) -> bool:
         """Whether ``tool`` is still one of the server that has the task."""
         return (tool.server, tool.instance) == (self.server, self.instance)
+
+
+class UpstreamServers(Protocol):
+    """The servers of a gateway, by their labels."""
+
+    def is_away(self, server: str) -> bool:
+        """Whether the tools of a server are not known now: it starts, or is lost."""
+        ...
+
+    async def settled(self, server: str) -> None:
+        """Wait until a server that starts has started, or has failed to."""
+        ...
 
 
 class UpstreamTasks:

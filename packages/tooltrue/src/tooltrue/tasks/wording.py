@@ -122,6 +122,12 @@ TASK_CALL_INTERRUPTED: Final = message(
     "{tool} 的任务已结束：调用在服务器 {server} 上运行时网关停止，因此该调用可能已经生效。请先核实，"
     "再重新调用 {tool}。",
 )
+TASK_SERVER_AWAY: Final = message(
+    "TT5691",
+    "The task of {tool} ended: the server {server} is not connected, and the call was not sent. Call {tool} again "
+    "later.",
+    "{tool} 的任务已结束：服务器 {server} 未连接，调用没有发送。请稍后再次调用 {tool}。",
+)
 UPSTREAM_TASK_AWAY: Final = message(
     "TT9386",
     "The server {server}, which has this task, is not connected now. Ask again later.",

@@ -57,6 +57,7 @@ __all__ = [
     "Rounds",
     "how_it_ended",
     "remembered",
+    "sent_mark",
 ]
 
 MAX_ROUNDS = 32
@@ -327,6 +328,11 @@ def _one_more(previous: tuple[str, int] | None, key: str, digest: str, problem: 
 def _digest(request: InputRequest) -> str:
     """Identify a question, so that an answer counts for exactly the question that was asked."""
     return hashlib.sha256(canonical(request)).hexdigest()[:32]
+
+
+def sent_mark(number: int) -> str:
+    """Return the key of the checkpoint before the call of a round is sent to another server."""
+    return f"sent {number}"
 
 
 def remembered(outcome: InputRequiredResult, rounds: Rounds) -> Memory:

@@ -26,7 +26,7 @@ from tooltrue.protocol.types import (
     replaced,
 )
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.rounds import BecomesTask, Rounds
+from tooltrue.tools.rounds import BecomesTask, Rounds, sent_mark
 from tooltrue.tools.toolset import Provider, Wrapper, unknown
 from tooltrue.tools.vocabulary import (
     Entry,
@@ -273,7 +273,7 @@ async def _once(call: ToolCall, tool: Tool, rounds: Rounds) -> None:
     async def mark() -> str:
         return own
 
-    if await rounds.once(f"sent {rounds.number}", mark, retry=True) != own:
+    if await rounds.once(sent_mark(rounds.number), mark, retry=True) != own:
         from tooltrue.tasks.wording import TASK_CALL_INTERRUPTED  # noqa: PLC0415 - few servers run tasks
 
         raise InternalError.of(TASK_CALL_INTERRUPTED, tool=tool.name, server=tool.server)
