@@ -18,6 +18,7 @@ __all__ = [
     "COMPLETED",
     "EXTENSION",
     "LISTED",
+    "META",
     "TEXT",
     "TOOL",
     "WORKING",

@@ -17,6 +17,7 @@ from support.wire.upstream_tasks import (
     COMPLETED,
     EXTENSION,
     LISTED,
+    META,
     TEXT,
     TOOL,
     WORKING,
@@ -181,26 +182,52 @@ def test_a_message_of_the_task_is_masked():
 
 def test_changes_reach_a_caller_that_listens():
     server = Upstream(WORKING, WORKING, COMPLETED)
-
-    async def use(client: Client) -> Any:
-        task = await client.start_task("up_slow")
-        told: list[Any] = []
-        ended = asyncio.Event()
-
-        def changed(params: Any) -> None:
-            told.append(params)
-            if params["status"] == "completed":
-                ended.set()
-
-        connection = client._connection  # pyright: ignore[reportPrivateUsage] - what its handles follow tasks by
-        watching = asyncio.create_task(connection.watch_task(str(task.id), changed))
-        await asyncio.wait_for(ended.wait(), LIMIT)
-        watching.cancel()
-        return task.id, told[-1]
-
-    id, last = through(server, use)
+    id, last = through(server, told)
     assert last["taskId"] == id
     assert last["result"]["content"][0]["text"] == "done"
+
+
+def test_a_notification_of_the_server_reaches_a_caller_that_listens():
+    """The server sends it once it has been polled for the last time in an hour."""
+    server = Upstream(WORKING)
+    stamp = dict[str, Any]()
+
+    def listen(params: Any) -> None:
+        stamp[META + "subscriptionId"] = server.heard[-1]["id"]
+        acknowledged = {"notifications": params["notifications"], "_meta": stamp}
+        server.say({"method": "notifications/subscriptions/acknowledged", "params": acknowledged})
+        server.answers["tasks/get"] = last_poll
+
+    def last_poll(params: Any) -> Any:
+        asyncio.get_running_loop().call_soon(complete)
+        server.answers["tasks/get"] = COMPLETED
+        return WORKING | {"pollIntervalMs": 3_600_000}
+
+    def complete() -> None:
+        server.say({"method": "notifications/tasks", "params": {"_meta": stamp, **COMPLETED}})
+
+    server.answers["subscriptions/listen"] = listen
+    id, last = through(server, told)
+    assert [params["notifications"] for params in server.sent("subscriptions/listen")] == [{"taskIds": ["t-1"]}]
+    assert id != "t-1"
+    assert last["taskId"] == id
+    assert last["result"]["content"][0]["text"] == "done"
+
+
+async def told(client: Client) -> Any:
+    """The id of a task, and the notification of its end."""
+    task = await client.start_task("up_slow")
+    ended = asyncio.get_running_loop().create_future()
+
+    def changed(params: Any) -> None:
+        if params["status"] == "completed":
+            ended.set_result(params)
+
+    connection = client._connection  # pyright: ignore[reportPrivateUsage] - what its handles follow tasks by
+    watching = asyncio.create_task(connection.watch_task(str(task.id), changed))
+    last = await asyncio.wait_for(ended, LIMIT)
+    watching.cancel()
+    return task.id, last
 
 
 def test_any_process_of_the_gateway_answers_for_the_task():
