@@ -21,6 +21,7 @@ from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.terminal import one_line
 from tooltrue.wording import LABEL_NONE, REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
 from tooltrue_toolbox.openapi.document import UnusablePart
+from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.tool_definition import (
@@ -30,6 +31,7 @@ from tooltrue_toolbox.openapi.tool_definition import (
     argument_names,
     described,
     effect_of,
+    method_effect,
 )
 from tooltrue_toolbox.openapi.wording import (
     LABEL_PLAN_EFFECT,
@@ -165,7 +167,7 @@ class _PlanReader:
         name = _text(table, "name", place)
         if _NAME.fullmatch(name) is None:
             raise _PlanFault(Worded(REASON_PLAN_NAME, {"name": name, "limit": MAX_NAME}))
-        effect = _effect(table, effect_of(operation), place, key)
+        effect = _effect(table, operation, place)
         title, description = described(operation, effect)
         form = ToolForm(
             operation,
@@ -244,13 +246,13 @@ def _fixed(table: Mapping[str, Json], place: str) -> dict[str, Json]:
     return value
 
 
-def _effect(table: Mapping[str, Json], own: ApiEffect, place: str, key: str) -> ApiEffect:
+def _effect(table: Mapping[str, Json], operation: ApiOperation, place: str) -> ApiEffect:
     """The effect that the file declares. It may be lower than that of the method for POST only: many searches are
     POST, and no other method that changes something reads."""
-    value = table.get("effect", own)
+    value = table.get("effect", effect_of(operation))
     effect: ApiEffect | None = next((level for level in _LEVELS if level == value), None)
     if effect is None:
         raise _wrong_type("effect", place, LABEL_PLAN_EFFECT)
-    if _LEVELS.index(effect) < _LEVELS.index(own) and not key.startswith("POST "):
-        raise _PlanFault(Worded(REASON_PLAN_EFFECT, {"operation": key, "effect": effect}))
+    if _LEVELS.index(effect) < _LEVELS.index(method_effect(operation)) and operation.method != "POST":
+        raise _PlanFault(Worded(REASON_PLAN_EFFECT, {"operation": operation.key, "effect": effect}))
     return effect

@@ -1,12 +1,14 @@
 """Converts the schemas of a description to JSON Schema 2020-12.
 
 A tool has one schema for all of its arguments; what the description names once and uses often stands in its ``$defs``.
-The converted schema accepts what the original accepts, with four differences:
+The converted schema accepts what the original accepts, with some differences:
 
 - in a request there are no properties that are ``readOnly``, and in a response none that are ``writeOnly``;
 - what JSON cannot hold or a validator cannot judge is left out: formats of other systems, and ``x-`` keywords;
 - a branch that a ``discriminator`` maps accepts the mapped names alone;
-- what lies behind many references accepts every value: the API itself judges it.
+- what lies behind many references accepts every value: the API itself judges it;
+- what accepts nothing is taken for a mistake: an ``enum`` without one value of its ``type``, and a required property
+  that is neither described nor permitted.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from tooltrue.errors import SchemaError
-from tooltrue.jsonrpc.messages import Json, is_array, is_number, is_object
+from tooltrue.jsonrpc.messages import Json, encode, is_array, is_number, is_object
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
-from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
+from tooltrue_toolbox.openapi.texts import free_name, has_orders, identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.wording import (
     REASON_DYNAMIC_REFERENCE,
     REASON_SCHEMA_RENAMED,
@@ -100,6 +102,15 @@ _FORMATS: Final = frozenset(
     )
 )
 """The formats that are asserted. Others mean something else to each API, or nothing."""
+_TYPES: Final[Mapping[str, Any]] = {
+    "string": str,
+    "number": (int, float),
+    "integer": (int, float),
+    "array": list,
+    "object": dict,
+    "boolean": bool,
+    "null": type(None),
+}
 _INT32: Final = (-(2**31), 2**31 - 1)
 
 
@@ -209,6 +220,7 @@ class SchemaConversion:
             made.pop("pattern", None)
         self._set_bounds(made)
         self._set_format(made, node)
+        self._set_enum(made)
         self._set_type(made, node)
         self._set_properties(made, node)
         self._map_branches(made, node, depth)
@@ -261,8 +273,39 @@ class SchemaConversion:
             made["properties"] = {name: one for name, one in properties.items() if name not in hidden}
         if is_array(required := made.get("required")):
             made["required"] = [name for name in dict.fromkeys(map(str, required)) if name not in hidden]
-            if not made["required"]:
+            if made["required"]:
+                self._declare_required(made)
+            else:
                 del made["required"]
+
+    def _declare_required(self, made: dict[str, Json]) -> None:
+        """Name each required property with what it accepts: a model must know that it is there."""
+        kinds = made.get("type", "object")
+        if "object" not in (kinds if is_array(kinds) else [kinds]):
+            del made["required"]
+            return
+        others = made.get("additionalProperties", {})
+        properties = {**made.get("properties", {})}
+        for name in made["required"]:
+            properties.setdefault(name, others if is_object(others) else {})
+        made["properties"] = properties
+
+    def _set_enum(self, made: dict[str, Json]) -> None:
+        """Keep the values of the type. Where there is none, the description has a mistake: numbers stand for their
+        texts, and the values of a list for those of its items."""
+        kind, options = made.get("type"), made.get("enum")
+        if not isinstance(kind, str) or not is_array(options):
+            return
+        fitting = [one for one in options if _is_of_type(one, kind)]
+        if fitting:
+            made["enum"] = fitting
+            return
+        del made["enum"]
+        if kind == "string" and all(isinstance(one, int | float) for one in options):
+            made["enum"] = [encode(one).decode() for one in options]
+        elif kind == "array" and is_object(items := made.get("items")) and "enum" not in items:
+            made["items"] = {**items, "enum": options}
+            self._set_enum(made["items"])
 
     def _is_hidden(self, schema: Json) -> bool:
         try:
@@ -300,10 +343,16 @@ class SchemaConversion:
             schema = compile_schema(made, bounds=OWN)
         except SchemaError:
             return  # the tool reports it
-        if examples and _is_short(examples[0]) and schema.accepts(examples[0]):
+        if examples and _is_short(examples[0]) and schema.accepts(examples[0]) and not _is_order(examples[0]):
             made["examples"] = examples
-        if "default" in node and schema.accepts(node["default"]):
+        if "default" in node and schema.accepts(node["default"]) and not _is_order(node["default"]):
             made["default"] = node["default"]
+
+
+def _is_of_type(value: Json, kind: str) -> bool:
+    if isinstance(value, bool) or value is None:
+        return kind == ("null" if value is None else "boolean")
+    return isinstance(value, _TYPES.get(kind, object))
 
 
 def _as_object(schema: Json) -> dict[str, Json]:
@@ -317,6 +366,11 @@ def _or_null(schema: dict[str, Json]) -> dict[str, Json]:
 
 def _is_leaf(schema: Mapping[str, Json]) -> bool:
     return not schema.keys() & (_OF_SCHEMAS | _OF_SCHEMA | _OF_NAMES | {"$ref"})
+
+
+def _is_order(value: Json) -> bool:
+    """Whether a text would be taken for an order to the model, such as ``<|endoftext|>``."""
+    return isinstance(value, str) and has_orders(value)
 
 
 def _is_short(value: Json) -> bool:

@@ -6,12 +6,14 @@ import hashlib
 import html
 import re
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Final
 
 from tooltrue.caching import cache_short_texts
+from tooltrue.contract.orders import orders
 from tooltrue.protocol.characters import cleaned
 
-__all__ = ["free_name", "identifier", "plain_text", "shortened"]
+__all__ = ["free_name", "has_orders", "identifier", "plain_text", "shortened", "without_orders"]
 
 _COMMENT: Final = re.compile(r"<!--.{0,10000}?-->|<(script|style)\b[^<>]{0,1000}>.{0,10000}?</\1\s*>", re.DOTALL | re.I)
 _ELEMENT: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:\s[^<>]{0,2000})?/?>")
@@ -42,6 +44,21 @@ def shortened(text: str, limit: int) -> str:
     if ends and ends[-1] >= limit // 2:
         return part[: ends[-1]]
     return f"{part.rpartition(' ')[0] or part}…"
+
+
+def has_orders(text: str) -> bool:
+    """Whether a model could take a part of ``text`` for an order."""
+    return next(orders(text), None) is not None
+
+
+def without_orders(text: str) -> str:
+    """``text`` without the sentences that a model could take for orders: a description describes."""
+    if not has_orders(text):
+        return text
+    ends = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
+    sentences = [text[start:end].strip() for start, end in pairwise(ends)]
+    left = " ".join(one for one in sentences if one and not has_orders(one))
+    return "" if has_orders(left) else left
 
 
 def identifier(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue_toolbox.openapi.document import ApiDescription
 from tooltrue_toolbox.openapi.operation import ApiOperation, Parameter
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
-from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened
+from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened, without_orders
 
 __all__ = [
     "MAX_NAME",
@@ -21,6 +21,7 @@ __all__ = [
     "described",
     "effect_of",
     "input_schema",
+    "method_effect",
     "success_schemas",
     "tool_name",
 ]
@@ -35,6 +36,27 @@ _TITLE: Final = 80
 _ARGUMENT_TEXT: Final = 300
 _ERRORS: Final = 5
 _EFFECTS: Final[Mapping[str, ApiEffect]] = {"GET": "read", "HEAD": "read", "DELETE": "destructive"}
+_VERB_EFFECTS: Final[Mapping[str, ApiEffect]] = {
+    **dict.fromkeys(
+        ("get", "list", "search", "find", "read", "show", "query", "describe", "fetch", "retrieve"), "read"
+    ),
+    **dict.fromkeys(
+        (
+            "delete",
+            "remove",
+            "destroy",
+            "purge",
+            "erase",
+            "wipe",
+            "truncate",
+            "uninstall",
+            "terminate",
+            "kill",
+            "revoke",
+        ),
+        "destructive",
+    ),
+}
 _SENTENCES: Final[Mapping[ApiEffect, str]] = {
     "read": "Sends {}. Side effects: none.",
     "write": "Sends {}. Side effects: changes data at the API.",
@@ -65,17 +87,24 @@ def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
     return free_name(name, used_names)
 
 
-def effect_of(operation: ApiOperation) -> ApiEffect:
+def method_effect(operation: ApiOperation) -> ApiEffect:
     """The effect of a method: GET and HEAD read, DELETE destroys, and the others write."""
     return _EFFECTS.get(operation.method, "write")
+
+
+def effect_of(operation: ApiOperation) -> ApiEffect:
+    """The effect of the method; of a GET whose name has another verb, such as ``apps.uninstall``, that of the verb."""
+    verb = next((word for word in tool_name(operation, ()).split("_") if word in _VERB_EFFECTS), "")
+    return _VERB_EFFECTS[verb] if verb and method_effect(operation) == "read" else method_effect(operation)
 
 
 def described(operation: ApiOperation, effect: ApiEffect) -> tuple[str, str]:
     """The title and the description of the tool: what the API says, the request, the answer, and the errors
     that it documents."""
-    summary, text = plain_text(operation.summary), plain_text(operation.description)
+    summary = without_orders(plain_text(operation.summary))
+    text = without_orders(shortened(plain_text(operation.description), _DESCRIPTION))
     parts = [_sentence(summary)] if summary and not text.startswith(summary.rstrip(".")) else []
-    parts += [_sentence(shortened(text, _DESCRIPTION))] if text else []
+    parts += [_sentence(text)] if text else []
     own = " ".join(parts) or f"Call {operation.key} of the API."
     errors = [
         f"{response.status} {shortened(plain_text(response.description), 80).rstrip('.')}"
