@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ from tooltrue.protocol import versions
 from tooltrue.protocol.schema import SchemaError, compile_schema
 from tooltrue.transport.http_protocol import HEAD_BYTES
 from tooltrue_toolbox.command import read_text
+from tooltrue_toolbox.openapi.auth_file import read_auth
 from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api
+from tooltrue_toolbox.openapi.operation import Scheme
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -175,12 +178,22 @@ def test_the_client_of_the_readme_reads_back_the_stored_note() -> None:
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("toml"), ids=lambda value: getattr(value, "name", ""))
-def test_the_operators_files_that_pages_show_can_be_used(page: Path, block: Block, tmp_path: Path):
+def test_the_operators_files_that_pages_show_can_be_used(
+    page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     first = block.text.splitlines()[0]
     if first.startswith("[servers."):  # of a host
         assert read_config("servers.toml", block.text).servers
     elif first.startswith("[commands."):  # of the command tools
         assert read_text(block.text).commands
+    elif first.startswith("[schemes."):  # credentials of an HTTP API
+        for name in re.findall(r'secret_env = "(\w+)"', block.text):
+            monkeypatch.setenv(name, "of-the-page")
+        file = tmp_path / "auth.toml"
+        file.write_text(block.text, "utf-8")
+        assert read_auth(
+            file, dict.fromkeys(tomllib.loads(block.text)["schemes"], Scheme("bearer")), "https://x.example"
+        )
     elif first == "[[operation]]":  # a plan of the tools of an HTTP API
         plan = tmp_path / "plan.toml"
         plan.write_text(block.text, "utf-8")

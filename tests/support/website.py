@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -16,12 +17,15 @@ __all__ = ["Asked", "Said", "Site", "running"]
 
 @dataclass(frozen=True)
 class Asked:
+    """A request. ``certificate`` is the common name in the certificate of the client."""
+
     method: str
     path: str
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
     raw_query: str = ""
+    certificate: str = ""
 
     @property
     def json(self) -> Any:
@@ -59,14 +63,14 @@ class Site:
 
 
 @contextlib.contextmanager
-def running(answers: Answers) -> Generator[Site]:
+def running(answers: Answers, tls: ssl.SSLContext | None = None) -> Generator[Site]:
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
             parts = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", "0")))
-            asked = Asked(self.command, parts.path, query, headers, body, parts.query)
+            asked = Asked(self.command, parts.path, query, headers, body, parts.query, _common_name(self.connection))
             site.asked.append(asked)
             said = answers(asked)
             if said.drop:
@@ -95,7 +99,9 @@ def running(answers: Answers) -> Generator[Site]:
         def log_message(self, format: str, *args: Any) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site = Site(f"http://127.0.0.1:{server.server_port}")
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    site = Site(f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -104,3 +110,9 @@ def running(answers: Answers) -> Generator[Site]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def _common_name(connection: Any) -> str:
+    certificate: Any = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else None
+    names = {name: value for names in (certificate or {}).get("subject", ()) for name, value in names}
+    return str(names.get("commonName", ""))

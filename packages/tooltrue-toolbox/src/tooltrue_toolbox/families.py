@@ -30,6 +30,7 @@ from tooltrue_toolbox.wording import (
 )
 
 if TYPE_CHECKING:
+    from tooltrue_toolbox.openapi.credentials import SchemeSecret
     from tooltrue_toolbox.rooted_paths import PathRules
 
 __all__ = [
@@ -209,6 +210,13 @@ _API_URL = FamilyOption(
     "openapi: the address of the API, to which all requests go.",
     "openapi：API 的地址，所有请求都发往此处。",
 )
+_API_VARIABLE = FamilyOption(
+    "--api-variable",
+    "NAME=VALUE",
+    "openapi: the value of a variable {NAME} in --api-url. Repeatable.",
+    "openapi：--api-url 中变量 {NAME} 的值。可重复。",
+    chinese_placeholder="名称=值",
+)
 _OPERATIONS = FamilyOption(
     "--operations",
     "PATTERN",
@@ -228,6 +236,12 @@ _API_SECRET = FamilyOption(
     "openapi: the environment variable with the secret of a security scheme. Repeatable.",
     "openapi：存有某个安全方案之密钥的环境变量。可重复。",
     chinese_placeholder="方案=变量",
+)
+_API_AUTH = FamilyOption(
+    "--api-auth",
+    "FILE",
+    "openapi: the credentials by security scheme: OAuth clients, token exchange, client certificates.",
+    "openapi：按安全方案给出凭据的文件：OAuth 客户端、令牌交换、客户端证书。",
 )
 _API_RESPONSES = FamilyOption(
     "--api-responses",
@@ -403,11 +417,14 @@ def _openapi(spec: Spec) -> LocalToolset:
     api = family.load_api(Path(file))
     plan = options.one("--api-plan")
     forms = family.forms_of(api, options["--operations"], None if plan is None else Path(plan))
-    secrets = family.secrets_from(options["--api-secret"], api.schemes)
+    url = family.address_of(api.description, options.one("--api-url") or "", options["--api-variable"])
+    secrets: dict[str, SchemeSecret] = {**family.secrets_from(options["--api-secret"], api.schemes)}
+    if (auth_file := options.one("--api-auth")) is not None:
+        from tooltrue_toolbox.openapi.auth_file import read_auth  # noqa: PLC0415 - few need it, and it is slow to load
+
+        secrets |= read_auth(Path(auth_file), api.schemes, url)
     files = family.FileReferences(*_folders(spec, "openapi")) if options["--root"] else family.FileReferences()
-    return family.toolset(
-        api, forms, family.ApiSettings(options.one("--api-url") or "", secrets, responses, files=files)
-    )
+    return family.toolset(api, forms, family.ApiSettings(url, secrets, responses, files=files))
 
 
 # --- instances --------------------------------------------------------------------------------------------------------
@@ -430,7 +447,7 @@ def _api_url(spec: Spec) -> Sequence[str]:
 
 
 def _api_files(spec: Spec) -> Sequence[str]:
-    return [*spec.family["--spec"], *spec.family["--api-plan"]]
+    return [*spec.family["--spec"], *spec.family["--api-plan"], *spec.family["--api-auth"]]
 
 
 def _smtp(spec: Spec) -> Sequence[str]:
@@ -452,7 +469,7 @@ MAIL = Family(_mail, (_SMTP, _MAIL_FROM, _MAIL_TO), instance=_smtp)
 MATH = Family(_math)
 OPENAPI = Family(
     _openapi,
-    (_SPEC, _API_URL, _OPERATIONS, _API_PLAN, _API_SECRET, _API_RESPONSES, _ROOT),
+    (_SPEC, _API_URL, _API_VARIABLE, _OPERATIONS, _API_PLAN, _API_SECRET, _API_AUTH, _API_RESPONSES, _ROOT),
     instance=_api_url,
     stores=_api_files,
     searches=True,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.types import replaced
+from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.version import __version__
 from tooltrue.wording import Worded
-from tooltrue_toolbox.openapi.credentials import ApiCredentials
+from tooltrue_toolbox.openapi.credentials import ApiCredentials, FilledRequest
 from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.pagination import next_query
 from tooltrue_toolbox.openapi.request_building import ApiRequest
@@ -58,32 +60,50 @@ class ApiAnswer:
 
 class ApiClient:
     """Sends requests to the API. Redirects are not followed, so that a secret goes to its address alone. A request that
-    only reads is repeated while the API is busy; any other is sent once."""
+    only reads is repeated while the API is busy; any other is sent once. One whose token is refused is sent once more,
+    with another. ``fetcher_with`` makes the fetcher of the API for one client certificate, or for none."""
 
-    def __init__(self, fetcher: Fetcher, credentials: ApiCredentials, patience: ServicePatience) -> None:
-        self._fetcher = fetcher
+    def __init__(
+        self,
+        fetcher_with: Callable[[ssl.SSLContext | None], Fetcher],
+        credentials: ApiCredentials,
+        patience: ServicePatience,
+    ) -> None:
+        self._fetcher_with = fetcher_with
+        self._fetchers: dict[ssl.SSLContext | None, Fetcher] = {}
         self._credentials = credentials
         self._patience = patience
 
-    async def call(self, request: ApiRequest, operation: ApiOperation) -> ApiAnswer:
-        """Send a request. Raises ``ToolError`` for an answer that tells of an error, and where there is none."""
-        request = self._credentials.added(request, operation)
+    async def call(self, request: ApiRequest, operation: ApiOperation, context: RequestContext) -> ApiAnswer:
+        """Send a request for a caller. Raises ``ToolError`` for an answer that tells of an error, and where there is
+        none."""
+        filled = await self._credentials.filled(request, operation, context)
+        response = await self._response(filled, operation)
+        if response.status == 401 and await self._credentials.rejected(filled, context):
+            filled = await self._credentials.filled(request, operation, context)
+            response = await self._response(filled, operation)
+        response = replaced(response, body=self._credentials.masked(response.body, filled))
+        if not 200 <= response.status < 300:
+            raise self._error(response, operation)
+        return replace(_answer(response), headers=response.headers)
+
+    async def _response(self, filled: FilledRequest, operation: ApiOperation) -> FetchResponse:
+        request = filled.request
         headers = {"user-agent": f"tooltrue/{__version__}", "accept": _accept(operation), **request.headers}
+        if filled.tls not in self._fetchers:
+            self._fetchers[filled.tls] = self._fetcher_with(filled.tls)
+        fetcher = self._fetchers[filled.tls]
 
         async def send() -> FetchResponse:
-            return await self._fetcher.request(request.method, request.url, headers=headers, content=request.content)
+            return await fetcher.request(request.method, request.url, headers=headers, content=request.content)
 
         reads = operation.method in _READING
         try:
-            response = await (with_retries(send, self._patience) if reads else send())
+            return await (with_retries(send, self._patience) if reads else send())
         except NotFetched as error:
             lost = not reads and error.why != "refused"
             code = API_OUTCOME_UNKNOWN if lost else API_UNREACHABLE
             raise ToolError.of(code, operation=operation.key, problem=error.facts["problem"]) from None
-        response = replaced(response, body=self._credentials.masked(response.body))
-        if not 200 <= response.status < 300:
-            raise self._error(response, operation)
-        return replace(_answer(response), headers=response.headers)
 
     def next_query(self, operation: ApiOperation, url: str, answer: ApiAnswer) -> str | None:
         """The query of the request for the next page, if the answer names one."""

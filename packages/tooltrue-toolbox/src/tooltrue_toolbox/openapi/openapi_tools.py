@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from tooltrue.transport import fetch
 from tooltrue.transport.fetch import Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
-from tooltrue_toolbox.openapi.credentials import ApiCredentials, secrets_from
+from tooltrue_toolbox.openapi.credentials import ApiCredentials, SchemeSecret, secrets_from
 from tooltrue_toolbox.openapi.document import UnusablePart, read_description
 from tooltrue_toolbox.openapi.file_references import FileReferences
 from tooltrue_toolbox.openapi.operation_call import PAGE_SCHEMA, OperationCall
@@ -25,6 +26,7 @@ from tooltrue_toolbox.openapi.pagination import has_pages
 from tooltrue_toolbox.openapi.plan import planned_forms
 from tooltrue_toolbox.openapi.response_check import ResponseLog, Responses, output_schema
 from tooltrue_toolbox.openapi.selection import selected
+from tooltrue_toolbox.openapi.server_address import address_of
 from tooltrue_toolbox.openapi.texts import free_name
 from tooltrue_toolbox.openapi.tool_definition import (
     ToolForm,
@@ -44,7 +46,7 @@ from tooltrue_toolbox.openapi.wording import (
 )
 from tooltrue_toolbox.service_client import ServicePatience, check_urls
 
-__all__ = ["ApiSettings", "FileReferences", "forms_of", "load_api", "secrets_from", "toolset"]
+__all__ = ["ApiSettings", "FileReferences", "address_of", "forms_of", "load_api", "secrets_from", "toolset"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -62,7 +64,7 @@ class ApiSettings:
     description. ``seconds`` and ``max_bytes``: the limits of one answer. ``files``: reads files for arguments."""
 
     url: str
-    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secrets: Mapping[str, SchemeSecret] = field(default_factory=dict[str, SchemeSecret], repr=False)
     responses: Responses = "log"
     seconds: float = _SECONDS
     max_bytes: int = _MAX_BYTES
@@ -97,12 +99,22 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
     ``ConfigurationError`` for an invalid address, and if no tool is left.
     """
     _check_url(api, settings.url)
-    fetcher = Fetcher((settings.url,), resolve=settings.resolve, seconds=settings.seconds, max_bytes=settings.max_bytes)
-    client = ApiClient(fetcher, ApiCredentials(api.schemes, settings.secrets), settings.patience)
+
+    def fetcher_with(tls: ssl.SSLContext | None) -> Fetcher:
+        return Fetcher(
+            (settings.url,),
+            resolve=settings.resolve,
+            seconds=settings.seconds,
+            max_bytes=settings.max_bytes,
+            named_tls=tls,
+        )
+
+    credentials = ApiCredentials(api.schemes, settings.secrets)
+    client = ApiClient(fetcher_with, credentials, settings.patience)
     tools, left_out = LocalToolset(), list(api.left_out)
     for form in forms:
         try:
-            _add(tools, api, form, client, settings)
+            _add(tools, api, form, client, credentials, settings)
         except UnusablePart as error:
             left_out.append(OmittedOperation(form.operation.key, error.problem))
     _report(left_out)
@@ -129,7 +141,14 @@ def _check_url(api: DescribedApi, url: str) -> None:
         raise ConfigurationError.of(API_URL_WITH_QUERY, url=url.partition("?")[0])
 
 
-def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClient, settings: ApiSettings) -> None:
+def _add(
+    tools: LocalToolset,
+    api: DescribedApi,
+    form: ToolForm,
+    client: ApiClient,
+    credentials: ApiCredentials,
+    settings: ApiSettings,
+) -> None:
     output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
     page_name = free_name("next_page", argument_names(form.operation)[0]) if has_pages(form.operation) else None
     log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
@@ -147,12 +166,13 @@ def _add(tools: LocalToolset, api: DescribedApi, form: ToolForm, client: ApiClie
         "reads_stored": True,
         "seconds": settings.seconds * 2,
     }
+    headers = ("authorization",) if credentials.are_of_callers(form.operation) else ()
     for patterns in (True, False):
         schema = input_schema(api.description, form, patterns=patterns)
         if page_name is not None:
             schema["properties"] = {**cast("dict[str, Json]", schema["properties"]), page_name: dict(PAGE_SCHEMA)}
         try:
-            tools.add_raw(form.name, schema, handler.run, output_schema=output, **shared)
+            tools.add_raw(form.name, schema, handler.run, output_schema=output, credentials=headers, **shared)
             return
         except TooltrueError as error:
             # A pattern may be of a dialect that is not understood, or too costly: the API judges the value itself.

@@ -83,9 +83,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme that a secret can fill. ``name`` is that of the header, the cookie or the query parameter."""
+    """A security scheme that a secret can fill. ``name`` is that of the header, the cookie or the query parameter. The
+    secret of ``mutualTLS`` is a certificate, which is part of no request."""
 
-    kind: Literal["apiKey", "basic", "bearer"]
+    kind: Literal["apiKey", "basic", "bearer", "mutualTLS"]
     location: Literal["header", "query", "cookie"] = "header"
     name: str = "authorization"
 

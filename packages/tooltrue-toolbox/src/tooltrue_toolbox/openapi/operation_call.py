@@ -65,7 +65,7 @@ class OperationCall:
         request = build_request(self._base, operation, values, self._parameters, self._body, files)
         if page is not None:
             request = replace(request, url=await self._url_of_page(request.url, str(page), context))
-        answer = await self._client.call(request, operation)
+        answer = await self._client.call(request, operation, context)
         if answer.is_json and self._log is not None:
             self._log.look(answer.status, answer.value)
         if self._is_structured and not answer.is_json:

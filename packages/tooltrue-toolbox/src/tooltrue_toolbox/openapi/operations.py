@@ -294,12 +294,14 @@ class _OperationReader:
 
 
 def _scheme(node: Node) -> Scheme | None:
-    """The scheme; ``None`` for one that a fixed secret does not fill."""
+    """The scheme; ``None`` for one that is not filled."""
     kind, how, location = node.get("type"), _text(node, "scheme").lower(), node.get("in")
     if kind == "apiKey" and location in ("header", "query", "cookie"):
         return Scheme("apiKey", location, _text(node, "name"))
     if kind == "http" and how in ("basic", "bearer"):
         return Scheme("basic" if how == "basic" else "bearer")
+    if kind == "mutualTLS":
+        return Scheme("mutualTLS")
     return Scheme("bearer") if kind in ("oauth2", "openIdConnect") else None
 
 

@@ -68,6 +68,53 @@ API_SECRET_UNSET: Final = message(
     "header may have. Set it to the secret; basic wants USER:PASSWORD.",
     "安全方案 {scheme} 的环境变量 {variable} 为空，或含有请求头不允许的字符。请改正；basic 需要 USER:PASSWORD。",
 )
+API_VARIABLE_INVALID: Final = message(
+    "TT6955",
+    "--api-variable {text!r} is not NAME=VALUE with a variable of --api-url ({names}) and a value of letters, digits, "
+    "'.', '_', '~' and '-'.",
+    "--api-variable {text!r} 不是 NAME=VALUE 的形式：变量须出现在 --api-url 中（{names}），值仅限字母、数字、"
+    "'.'、'_'、'~' 和 '-'。",
+)
+API_VARIABLE_UNSET: Final = message(
+    "TT6956",
+    "{url} has variables without a value: {names}. Set each with --api-variable NAME=VALUE.",
+    "{url} 中的变量没有值：{names}。请用 --api-variable NAME=VALUE 逐一设置。",
+)
+API_VARIABLE_REFUSED: Final = message(
+    "TT6957",
+    "--api-variable {name}={value} is none of the values that the description lists for this server: {values}.",
+    "--api-variable {name}={value} 不是描述中该服务器列出的值：{values}。",
+)
+AUTH_FILE_INVALID: Final = message(
+    "TT6949",
+    "{file}, of --api-auth, is not valid: {problem}. docs/openapi.md describes it.",
+    "--api-auth 的文件 {file} 无效：{problem}。其格式见 docs/openapi.md。",
+)
+REASON_AUTH_SCHEME_UNKNOWN: Final = message(
+    "TT6950",
+    "the description has no security scheme {scheme!r}; it has {names}",
+    "描述中没有安全方案 {scheme!r}；有 {names}",
+)
+REASON_AUTH_METHOD_MISFIT: Final = message(
+    "TT6951",
+    "schemes.{scheme} cannot have {method}: the scheme is of the kind {kind}",
+    "schemes.{scheme} 不能有 {method}：该方案的类型为 {kind}",
+)
+REASON_AUTH_CERTIFICATE: Final = message(
+    "TT6952",
+    "the certificate of schemes.{scheme} cannot be used: {problem}",
+    "schemes.{scheme} 的证书无法使用：{problem}",
+)
+REASON_AUTH_ENDPOINT: Final = message(
+    "TT6953",
+    "schemes.{scheme} needs one of token_endpoint and issuer, with https",
+    "schemes.{scheme} 需要 token_endpoint 或 issuer 之一，且使用 https",
+)
+REASON_AUTH_VALUE: Final = message(
+    "TT6954",
+    "schemes.{scheme} is wrong: {problem}",
+    "schemes.{scheme} 有误：{problem}",
+)
 OPERATIONS_PATTERN_INVALID: Final = message(
     "TT6814",
     "--operations {text!r} is none of tag:PATTERN, path:PATTERN, method:NAME and id:PATTERN.",
@@ -268,12 +315,18 @@ NEXT_PAGE: Final = message(
     "This is not all: the API has a next page. Call {tool} again with the same arguments and next_page {uri}.",
     "以上并非全部：API 还有下一页。请以相同的参数和 next_page {uri} 再次调用 {tool}。",
 )
+TOKEN_NOT_OBTAINED: Final = message(
+    "TT6948",
+    "{operation} needs a token for the security scheme {scheme}, and none was obtained: {problem}. No request was sent "
+    "to the API. Tell the user.",
+    "{operation} 需要安全方案 {scheme} 的令牌，但未能取得：{problem}。未向 API 发送请求。请告知用户。",
+)
 SECRET_MISSING: Final = message(
     "TT6903",
     "{operation} needs a secret for the security scheme {scheme}, and the operator of this server has set none. No "
-    "request was sent. Tell the user: --api-secret {scheme}=VARIABLE sets it.",
+    "request was sent. Tell the user: --api-secret {scheme}=VARIABLE sets it, or a file of --api-auth.",
     "{operation} 需要安全方案 {scheme} 的密钥，而本服务器的运营者未设置。未发送请求。"
-    "请告知用户：由 --api-secret {scheme}=VARIABLE 设置。",
+    "请告知用户：由 --api-secret {scheme}=VARIABLE 或 --api-auth 的文件设置。",
 )
 
 # for the model: answers of the API

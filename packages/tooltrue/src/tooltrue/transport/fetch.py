@@ -119,6 +119,7 @@ class Fetcher:
     address of the party that names the URL; a party on this machine may name addresses of this machine, a party in a
     private network those of private networks. ``plain``: allow HTTP without TLS. ``ports``: the ports allowed at
     origins that the operator has not named; default: all. ``redirects``: the maximum that ``request`` follows.
+    ``named_tls``: the TLS of named origins, such as one with a client certificate; no other origin sees it.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Fetcher:
         plain: bool = False,
         ports: Iterable[int] | None = None,
         redirects: int = 0,
+        named_tls: ssl.SSLContext | None = None,
     ) -> None:
         self._named = frozenset(map(origin_of, named))
         self._beside = beside
@@ -141,6 +143,7 @@ class Fetcher:
         self._plain = plain
         self._ports = None if ports is None else frozenset(ports)
         self._redirects = redirects
+        self._named_tls = named_tls
         self._tls: ssl.SSLContext | None = None
 
     async def get(self, url: str) -> Fetched:
@@ -259,14 +262,17 @@ class Fetcher:
         )
         async with (
             # Connections are not reused: another name may lead to the same address.
-            httpx2.AsyncClient(verify=self._context(parts.scheme), trust_env=False, timeout=self._seconds) as client,
+            httpx2.AsyncClient(verify=self._context(url), trust_env=False, timeout=self._seconds) as client,
             contextlib.aclosing(await client.send(request, auth=auth, stream=True, follow_redirects=False)) as response,
         ):
             yield response
 
-    def _context(self, scheme: str) -> ssl.SSLContext | bool:
-        if scheme == "http":
+    def _context(self, url: str) -> ssl.SSLContext | bool:
+        origin = origin_of(url)
+        if origin.scheme == "http":
             return False
+        if self._named_tls is not None and origin in self._named:
+            return self._named_tls
         if self._tls is None:
             self._tls = ssl.create_default_context()
         return self._tls
