@@ -30,7 +30,7 @@ FOLDER = Path(__file__).parent
 ENOUGH = 20
 """So many variants make a family. Of fewer it is said that they were tried."""
 TRIED = FOLDER / "tried.toml"
-_NAMED = re.compile(r"test_(?P<id>[a-l][0-9]{2})_(?P<twin>twin_)?")
+_NAMED = re.compile(r"test_(?P<id>[a-m][0-9]{2})_(?P<twin>twin_)?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ if TYPE_CHECKING:  # not needed by a server on stdio
     from tooltrue.policy.mounting import ServerSettings
     from tooltrue.policy.placing import AuthorLayer
     from tooltrue.policy.rules.lint import Inventory
+    from tooltrue.rest.endpoint import RestEndpoint
     from tooltrue.server.auth_settings import AuthSettings
+    from tooltrue.server.http import HttpEndpoint
     from tooltrue.server.identity import Authenticate
     from tooltrue.server.lifespan import LifespanFunction, ServerLifespan
     from tooltrue.server.routes import RouteTable
@@ -699,13 +701,18 @@ class Server:
         if _is_held_up():
             os._exit(0)
 
-    def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+    def http_app(
+        self, *, access: AllowedHosts | None = None, sse: bool = False, rest: bool = False, signals: bool = True
+    ) -> HttpApp:
         """The endpoint, ``/mcp``, as an ASGI application. The caller is responsible for the address it listens on:
         beyond loopback the server needs ``authenticate``, and an ``access`` that names the hosts. ``/healthz`` and
         ``/readyz`` report liveness and readiness to any client.
 
         ``sse`` adds ``/sse`` and ``/messages`` for clients that support only HTTP+SSE (2024-11-05, deprecated). This
         requires a single process: a session exists only in the process that holds its stream.
+
+        ``rest`` adds ``POST /tools/NAME`` and ``GET /openapi.json`` for programs that speak no MCP, and so does
+        ``rest = true`` below ``[http]`` in the operator's file.
 
         SIGINT and SIGTERM end open streams before the ASGI server's own handler runs, whose graceful shutdown would
         wait for them; ``signals=False`` installs no handlers.
@@ -721,7 +728,8 @@ class Server:
         workers = self._deployment.workers if has_metrics else None
         health_pages = HealthPages(endpoint, self._assembly.served, self._guard.meter, workers)
         access_rules = access or http.AllowedHosts()
-        others = self._other_endpoints(access_rules)
+        has_rest = rest or self._has_rest
+        others = self._other_endpoints(access_rules, rest=has_rest)
         metadata = [pages for _, pages in others.values()] or [endpoint.pages]
         pages = {path: page for one in (*metadata, health_pages.by_path()) for path, page in one.items()}
         around = partial(health_pages.around, self.serving)
@@ -738,6 +746,7 @@ class Server:
             language=self._assembly.served.language,
             path=None if others else self.endpoint_paths[0],
             others={path: other for path, (other, _) in others.items()},
+            rest=self._rest(endpoint) if has_rest and not others else None,
         )
         return health_pages.of(app)
 
@@ -746,7 +755,20 @@ class Server:
         """The paths at which clients reach this server over HTTP."""
         return ("/mcp",)
 
-    def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
+    @property
+    def _has_rest(self) -> bool:
+        """Whether the operator's file asks for the endpoint of programs that speak no MCP."""
+        config = self._deployment.config
+        return config is not None and config.tables.get("http", {}).get("rest", False)
+
+    def _rest(self, endpoint: HttpEndpoint) -> RestEndpoint:
+        """The endpoint of programs that speak no MCP. Raises ``ConfigurationError`` if a route has one of its paths."""
+        from tooltrue.rest.endpoint import RestEndpoint  # noqa: PLC0415 - few servers have it
+
+        self._route_table().check_free("/tools", "/openapi.json")
+        return RestEndpoint(self._assembly.served, endpoint)
+
+    def _other_endpoints(self, access: AllowedHosts, *, rest: bool) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
         """The endpoints that are served in place of that of this server, by path, with the pages of their metadata."""
         return {}
 

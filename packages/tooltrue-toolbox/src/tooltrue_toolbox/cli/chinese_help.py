@@ -9,7 +9,7 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "openapi": {
-        "short": "规划由 HTTP API 生成的工具。",
+        "short": "规划由 HTTP API 生成的工具；将工具描述为 HTTP API。",
         "help": "处理 HTTP API 的描述：OpenAPI 3.0、3.1 或 Swagger 2.0。",
     },
     "openapi plan": {
@@ -21,5 +21,16 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--operations": "仅使用符合 `tag:…`、`path:…`、`method:…` 或 `id:…` 的操作。",
         "PATTERN": "通配符",
         "--output": "计划文件；默认为 FILE 的名称加 .plan.toml。",
+    },
+    "openapi export": {
+        "short": "写出服务器工具的 OpenAPI 描述。",
+        "help": (
+            "写出 TARGET 各工具的 OpenAPI 3.1 描述：每个工具一个 POST /tools/NAME，由 serve --rest 应答。\n\n"
+            "TARGET 是我们的服务器（工具箱名称、FILE.py、module:NAME）、URL 或引号内的命令。已存在的文件从不覆盖。"
+        ),
+        "--config": "运营者的规则与设置，如 tooltrue.toml。",
+        "--url": "程序访问服务器的地址，即 /tools 之前的部分。",
+        "--output": "描述文件；默认为标准输出。",
+        "--timeout": "等待应答的秒数。",
     },
 }

@@ -12,6 +12,7 @@ from tooltrue.cli.usage import Verb, Verbs
 from tooltrue.errors import ConfigurationError
 from tooltrue.extras import required
 from tooltrue.wording import sentence
+from tooltrue_toolbox.cli.openapi_export import export
 from tooltrue_toolbox.distribution import DISTRIBUTION
 from tooltrue_toolbox.openapi.wording import PLAN_EXISTS, PLAN_WRITTEN
 from tooltrue_toolbox.wording import TOOLBOX_PACKAGE_MISSING
@@ -25,9 +26,12 @@ def missing(command: str) -> ConfigurationError:
     return ConfigurationError.of(TOOLBOX_PACKAGE_MISSING, **facts)
 
 
-@click.group("openapi", cls=Verbs, short_help="Plan the tools of an HTTP API.")
+@click.group("openapi", cls=Verbs, short_help="Plan the tools of an HTTP API; describe tools as one.")
 def command() -> None:
     """Work with a description of an HTTP API: OpenAPI 3.0 or 3.1, or Swagger 2.0."""
+
+
+command.add_command(export)
 
 
 @command.command(

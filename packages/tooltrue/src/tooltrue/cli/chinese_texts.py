@@ -396,6 +396,7 @@ SHARED: Final[Mapping[str, str]] = {
     "--sealing-key-file": "HTTP：封装客户端所持状态的密钥；多台机器须使用相同的密钥。",
     "--connections": "HTTP：每个工作进程同时打开的连接数。默认：2000。",
     "--connections-per-address": "HTTP：每个地址的连接数。默认：总数的一半。",
+    "--rest": "HTTP：同时应答 POST /tools/NAME，供不使用 MCP 的程序调用。",
     "--metrics": "HTTP：在 /metrics 提供 Prometheus 指标。",
     "--console": "HTTP：在 /console 提供 tooltrue-console 的控制台。",
     "--drain": "HTTP：从 SIGTERM 到停止的秒数。",

@@ -28,6 +28,7 @@ _BEFORE: Final = (
         "--allow-host", "hosts", multiple=True, metavar="NAME", help="HTTP: a further host name to accept. Repeatable."
     ),
     click.option("--sse", is_flag=True, help="HTTP: serve the deprecated HTTP+SSE transport too, at /sse."),
+    click.option("--rest", is_flag=True, help="HTTP: answer POST /tools/NAME too, for programs without MCP."),
     click.option("--no-confirm", is_flag=True, help="Run destructive tools without a question, for hosts that ask."),
 )
 _AFTER: Final = (
@@ -79,7 +80,7 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
     """The settings for HTTP; ``None`` for stdio. ``ConfigurationError`` for options that require another."""
     settings = callers.callers_of(values)
     if values["http"] is None:
-        needing = ("hosts", "state", "sealing_key_file", "sse", "metrics", "console", "drain")
+        needing = ("hosts", "state", "sealing_key_file", "sse", "rest", "metrics", "console", "drain")
         more = ("connections", "connections_per_address")
         if values["workers"] > 1 or settings.table or any(values[name] for name in (*needing, *more)):
             raise ConfigurationError.of(OPTIONS_REQUIRE_HTTP)
@@ -95,6 +96,7 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
         values["state"],
         values["sealing_key_file"],
         sse=values["sse"],
+        rest=values["rest"],
         metrics=values["metrics"],
         console=values["console"],
         drain=values["drain"],

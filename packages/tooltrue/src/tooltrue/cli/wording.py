@@ -72,10 +72,10 @@ TARGET_NOT_SERVABLE: Final = message(
 )
 OPTIONS_REQUIRE_HTTP: Final = message(
     "TT4004",
-    "--workers, --allow-host, --state, --sealing-key-file, --connections, --metrics, --drain, --sse and the "
-    "options of authentication require --http.",
-    "--workers、--allow-host、--state、--sealing-key-file、--connections、--metrics、--drain、--sse 以及说明谁可以"
-    "调用的选项须与 --http 同用。",
+    "--workers, --allow-host, --state, --sealing-key-file, --connections, --metrics, --drain, --sse, --rest and "
+    "the options of authentication require --http.",
+    "--workers、--allow-host、--state、--sealing-key-file、--connections、--metrics、--drain、--sse、--rest "
+    "以及说明谁可以调用的选项须与 --http 同用。",
 )
 OPTION_FOR_TOOLBOX_ONLY: Final = message(
     "TT4008",

@@ -248,16 +248,18 @@ class Gateway(Server):
         views = {name: view for name, view in self.views.items() if view.admits(principal)}
         return views if self.views else super().servers_for(principal)
 
-    def http_app(self, *, access: AllowedHosts | None = None, sse: bool = False, signals: bool = True) -> HttpApp:
+    def http_app(
+        self, *, access: AllowedHosts | None = None, sse: bool = False, rest: bool = False, signals: bool = True
+    ) -> HttpApp:
         """The endpoints of all views, or without views that of the gateway, as an ASGI application."""
         if sse and self.views:
             raise ConfigurationError.of(VIEWS_WITHOUT_SSE)
         if self._sign_in is not None:
             self._sign_in.oauth()  # there is an issuer to sign in at
-        return super().http_app(access=access, sse=sse, signals=signals)
+        return super().http_app(access=access, sse=sse, rest=rest, signals=signals)
 
-    def _other_endpoints(self, access: AllowedHosts) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
-        return {view.view.path: view.endpoint(access) for view in self.views.values()}
+    def _other_endpoints(self, access: AllowedHosts, *, rest: bool) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
+        return {view.view.path: view.endpoint(access, rest=rest) for view in self.views.values()}
 
     def _declared(self, catalogue: Catalogue) -> Provider:
         """The catalogue with what the operator has declared for its tools."""

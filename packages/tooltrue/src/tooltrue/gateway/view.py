@@ -130,8 +130,9 @@ class GatewayView(Server):
     def _declared_credentials(self) -> Callable[[], Collection[str]]:
         return self._gateway._declared_credentials()
 
-    def endpoint(self, access: AllowedHosts) -> tuple[HttpApp, Mapping[str, Page]]:
-        """The endpoint of this view as an application, and the pages of its metadata."""
+    def endpoint(self, access: AllowedHosts, *, rest: bool) -> tuple[HttpApp, Mapping[str, Page]]:
+        """The endpoint of this view as an application, with that of programs that speak no MCP if there is to be
+        ``rest``, and the pages of its metadata."""
         endpoint = self._assembly.protocol.http(self.authenticator())
         served, path = self._assembly.served, self.view.path
         self._guard.meter.gauges["tooltrue_listeners"] = lambda: served.hub.listening
@@ -143,6 +144,7 @@ class GatewayView(Server):
             credentials=self._declared_credentials(),
             signals=False,
             language=served.language,
+            rest=self._rest(endpoint) if rest else None,
         )
         pages = {place: page for place, page in endpoint.pages.items() if self.view.is_default or place.endswith(path)}
         return app, pages

@@ -12,7 +12,7 @@ from tooltrue.gateway.wording import VIEW_FOR_OTHER_CALLERS
 from tooltrue.policy.rules.rule import LocalScopes, can_obtain, lacking
 from tooltrue.protocol.types import replaced
 from tooltrue.server.auth_settings import AuthSettings
-from tooltrue.server.identity import Authentication, Refused, principal_of
+from tooltrue.server.identity import Authentication, Refused, principal_of, security_of
 from tooltrue.tools.vocabulary import Principal
 from tooltrue.transport.carrier import Carrier
 
@@ -32,6 +32,7 @@ class ViewCallers(Authentication):
         self.scope_prefix = next((method.scope_prefix for method in methods if method.scope_prefix), "")
         self.parameters = {name: value for method in methods for name, value in method.parameters.items()}
         self.headers = [name for method in methods for name in method.headers]
+        self.security = security_of(methods)
         self.pages = {path: page for method in methods for path, page in method.pages.items()}
 
     async def principal(self, carrier: Carrier) -> Principal | None:

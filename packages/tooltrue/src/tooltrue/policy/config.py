@@ -168,6 +168,7 @@ TABLES: Final[Mapping[str, ConfigTable]] = {
         _confirm,
     ),
     "auth": ConfigTable(AUTH, _no_settings),
+    "http": ConfigTable({"rest": _FLAG}, _no_settings),
     "scopes": ConfigTable({"local": _SCOPES, "local:http": _SCOPES}, _local_scopes),
     "repair": ConfigTable({"tools": _NAMES}, _repair, ("tools",)),
     "console": ConfigTable({"url": _TEXT, "sign_in": SIGN_IN}, _no_settings),

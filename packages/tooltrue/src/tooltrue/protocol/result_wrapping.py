@@ -1,14 +1,17 @@
-"""Wrapping of structured results as ``{"result": value}``, for clients that accept objects only; also for schemas."""
+"""Schemas that move to another place in a document: references to their former root are rewritten.
+
+Structured results are wrapped as ``{"result": value}`` for clients that accept objects only, and so are their schemas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema.survey import BASE, absolute
 
-__all__ = ["wrapped", "wraps"]
+__all__ = ["moved", "wrapped", "wraps"]
 
 
 def wraps(schema: Mapping[str, Json] | None) -> bool:
@@ -30,18 +33,28 @@ def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
 
     Its definitions stay at the root, where references look for them, and so does its ``$id``.
     """
-    moved = _Moved(schema)
-    parts = moved.part(dict(schema), BASE)
+    move = _Moved(schema, _WRAPPED, _DEFINED)
+    parts = move.part(dict(schema), BASE)
     root = {key: parts.pop(key) for key in ("$schema", *_DEFINED) if key in parts}
-    if moved.document != BASE:
+    if move.document != BASE:
         root["$id"] = parts.pop("$id")
     return {**root, "type": "object", "properties": {"result": parts}, "required": ["result"]}
 
 
-class _Moved:
-    """Rewrites the references to the former root in parts of a schema. ``document`` is the root's own address."""
+def moved(schema: Mapping[str, Json], to: str) -> dict[str, Json]:
+    """The same schema where it is not a document of its own, but stands at ``to`` (``#/…``) of another one. A schema
+    with an ``$id`` stays a resource of its own, and as it is."""
+    move = _Moved(schema, to)
+    return move.part(schema, BASE) if move.document == BASE else dict(schema)
 
-    def __init__(self, schema: Mapping[str, Json]) -> None:
+
+class _Moved:
+    """Rewrites the references to the former root, which is now at ``to``, in parts of a schema. The parts of the root
+    named by ``stays`` stay at the root. ``document`` is the root's own address."""
+
+    def __init__(self, schema: Mapping[str, Json], to: str, stays: Sequence[str] = ()) -> None:
+        self._to = to
+        self._stays = [[name] for name in stays]
         # Draft-07, section 8.3: siblings of a $ref are ignored.
         self._ref_stands_alone = "draft-07" in str(schema.get("$schema"))
         self.document = self._base(schema, BASE)
@@ -75,6 +88,6 @@ class _Moved:
         document, _, pointer = absolute(base, text).partition("#")
         if document != self.document or (pointer and not pointer.startswith("/")):
             return text  # targets in a part with its own address, and anchors, have moved along
-        if unquote(pointer).split("/")[1:2] in ([word] for word in _DEFINED):
+        if unquote(pointer).split("/")[1:2] in self._stays:
             return text
-        return text.partition("#")[0] + _WRAPPED + pointer
+        return text.partition("#")[0] + self._to + pointer

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TypeAlias
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
 
 from tooltrue.errors import (
     InternalError,
@@ -49,7 +50,7 @@ from tooltrue.protocol.headers import VERSION_HEADER
 from tooltrue.protocol.types import Value
 from tooltrue.protocol.wording import MISSING_HEADER, REQUEST_META_MISSING
 from tooltrue.server.dual_era import Handlers, Opening, era_of
-from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of
+from tooltrue.server.identity import Authenticate, Refused, challenge, methods_of, principal_of, security_of
 from tooltrue.server.legacy import LegacySession
 from tooltrue.server.principal_quota import PrincipalQuota
 from tooltrue.server.pushed_questions import PushedQuestions, StreamDialogue
@@ -145,7 +146,7 @@ class HttpEndpoint:
         try:
             return HttpCaller(carrier, await principal_of(carrier, self._methods))
         except (Refused, ScopeNeeded) as error:
-            return self._challenged(None, error)
+            return self.challenged(None, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of authentication refuses the request
             return self._broken(error)
 
@@ -154,9 +155,9 @@ class HttpEndpoint:
         caller = await self.admit(carrier)
         if isinstance(caller, Reply) or not self._tells_apart or scope in caller.principal.scopes:
             return caller
-        return self._challenged(None, ScopeNeeded.needing((scope,)))
+        return self.challenged(None, ScopeNeeded.needing((scope,)))
 
-    def _challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
+    def challenged(self, id: Id | None, error: Refused | ScopeNeeded) -> Reply:
         """Return 401 or 403 with a challenge (2026-07-28, basic/authorization)."""
         status = error.status if isinstance(error, Refused) else 403
         asks = status == 401 or isinstance(error, ScopeNeeded)
@@ -166,6 +167,15 @@ class HttpEndpoint:
     def _broken(self, error: BaseException) -> Reply:
         """Return 500, for answers of which only the status is read."""
         return Reply(500, encode_failure(None, internal_error(error), self._language))
+
+    @property
+    def security(self) -> Mapping[str, Mapping[str, Any]]:
+        """The security schemes of OpenAPI by which callers are authenticated, by name; any one admits a caller."""
+        return security_of(self._methods)
+
+    def traced(self, request: RpcRequest, carrier: Carrier) -> AbstractContextManager[object]:
+        """Context manager around the answer to a request that comes as no message of this endpoint."""
+        return self._handlers.traced(request, carrier)
 
     async def post(self, body: bytes, caller: HttpCaller, stream: Stream) -> Reply:
         """Return the reply to one POST. Messages sent to ``stream`` meanwhile make the transport answer with a
@@ -477,7 +487,7 @@ class HttpEndpoint:
 
     def _failure(self, id: Id | None, error: RpcError, *, legacy: bool = False) -> Reply:
         if isinstance(error, ScopeNeeded):
-            return self._challenged(id, error)
+            return self.challenged(id, error)
         body = encode_failure(id, error, self._language)
         if legacy and not isinstance(error, UnsupportedVersion):
             return Reply(200, body)

@@ -51,6 +51,7 @@ class HttpSettings(Value, frozen=True):
     state: str | None = None
     sealing_key_file: str | None = None
     sse: bool = False
+    rest: bool = False
     metrics: bool = False
     console: bool = False
     drain: float = 0.0
@@ -116,6 +117,7 @@ def serve_http(
             settings.drain,
             not keys,
             settings.begin_log,
+            settings.rest,
         )
         count = "1 worker" if workers == 1 else f"{workers} workers"
         places = " and ".join(f"http://{address.netloc}{path}" for path in server.endpoint_paths)

@@ -53,7 +53,7 @@ class ServedServer(Protocol):
         self, *, keys: Sequence[bytes], facts: Facts, workers: tuple[str, int], metrics: bool, has_new_keys: bool
     ) -> None: ...
 
-    def http_app(self, *, access: AllowedHosts | None, sse: bool, signals: bool) -> HttpApp: ...
+    def http_app(self, *, access: AllowedHosts | None, sse: bool, rest: bool, signals: bool) -> HttpApp: ...
 
 
 LoadServer: TypeAlias = Callable[[], ServedServer]
@@ -67,9 +67,9 @@ def no_log_format() -> None:
 class WorkerSettings:
     """The settings of a worker, pickled if there are several. ``load`` makes the server; ``hosts`` are allowed in Host
     and Origin; ``keys`` seal, base64 (``has_new_keys`` if they were made for this start); ``state`` is the URL of the
-    shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``metrics`` the figures of the ``crew``: the
-    common name of the workers, and their number. ``drain``: seconds between the stop signal and the end. ``begin_log``
-    configures the log.
+    shared store; ``sse`` also serves the deprecated HTTP+SSE transport, ``rest`` programs that speak no MCP, and
+    ``metrics`` the figures of the ``crew``: the common name of the workers, and their number. ``drain``: seconds
+    between the stop signal and the end. ``begin_log`` configures the log.
     """
 
     load: LoadServer
@@ -83,6 +83,7 @@ class WorkerSettings:
     drain: float = 0.0
     has_new_keys: bool = False
     begin_log: Callable[[], None] = no_log_format
+    rest: bool = False
 
 
 def begin(job: WorkerSettings) -> Worker:
@@ -143,7 +144,9 @@ class Worker:
                 metrics=self._job.metrics,
                 has_new_keys=self._job.has_new_keys,
             )
-            self._app = server.http_app(access=AllowedHosts(self._job.hosts), sse=self._job.sse, signals=False)
+            self._app = server.http_app(
+                access=AllowedHosts(self._job.hosts), sse=self._job.sse, rest=self._job.rest, signals=False
+            )
             last_seconds = _LAST_SECONDS + server.end_seconds
             with _stopped_by_signals(last_seconds):
                 await stack.enter_async_context(self._app.serving())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tooltrue.errors import InvalidRequest, RpcError, ScopeNeeded
 from tooltrue.server.wording import (
@@ -37,6 +37,7 @@ __all__ = [
     "described",
     "methods_of",
     "principal_of",
+    "security_of",
 ]
 
 LOCAL_HTTP = Principal("local:http")
@@ -46,6 +47,7 @@ class Authentication:
     """A method to authenticate HTTP callers. ``parameters`` go into the challenge of a 401; ``headers`` are the headers
     that it reads, and may not be repeated in a request; ``pages`` are public pages beside the endpoint; ``shown``
     describes the admitted callers in a few words. ``scope_prefix`` stands before the names of scopes in a challenge.
+    ``security`` are the security schemes of OpenAPI that describe it, by name; none if no client can act on it.
     """
 
     shown: str = "of its own"
@@ -54,6 +56,7 @@ class Authentication:
     parameters: Mapping[str, str] = {}
     headers: Sequence[str] = ()
     pages: Mapping[str, Page] = {}
+    security: Mapping[str, Mapping[str, Any]] = {}
 
     async def principal(self, carrier: Carrier) -> Principal | None:
         """Return the caller, or ``None`` if the request carries no credentials of this method. Raises :class:`Refused`
@@ -121,6 +124,11 @@ async def principal_of(carrier: Carrier, methods: Sequence[Authentication]) -> P
         if principal is not None:
             return principal
     raise Refused.of(AUTHENTICATION_REQUIRED)
+
+
+def security_of(methods: Iterable[Authentication]) -> dict[str, Mapping[str, Any]]:
+    """Return the security schemes of OpenAPI of these methods, by name; any one admits a caller."""
+    return {name: scheme for method in methods for name, scheme in method.security.items()}
 
 
 def described(authenticate: Authenticate | None) -> str:

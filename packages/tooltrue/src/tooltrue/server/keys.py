@@ -96,6 +96,10 @@ class ApiKeys(Authentication):
     """
 
     headers = (_HEADER,)
+    security = {  # noqa: RUF012 - the type is that of the base
+        "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A key of the operator."},
+        "bearerKey": {"type": "http", "scheme": "bearer", "description": "The same key."},
+    }
 
     def __init__(self, keys: str | Path | Mapping[str, Key], *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

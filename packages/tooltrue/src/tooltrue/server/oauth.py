@@ -180,6 +180,8 @@ class OAuth(Authentication):
         self._introspected_audiences = (*self._audiences, *(introspecting[1].audiences if introspecting else ()))
         self._always_introspected = introspecting[0] if introspecting is not None and introspecting[1].always else None
         self.shown = f"tokens of {', '.join(self._issuers)} for {self.resource}"
+        text = f"An access token of {' or '.join(self._issuers)} for {self.resource}."
+        self.security = {"oauth": {"type": "http", "scheme": "bearer", "description": text}}
         self._good = _TokenCache(_MAX_GOOD)
         self._bad = _TokenCache(_MAX_BAD)
         self.parameters = {

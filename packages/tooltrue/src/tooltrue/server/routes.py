@@ -149,6 +149,13 @@ class RouteTable:
         self._routes.append(_MountedRoute(route))
         self._routes.sort(key=lambda mounted: mounted.route.rank, reverse=True)
 
+    def check_free(self, *paths: str) -> None:
+        """Raise ``ConfigurationError`` for a route at one of these paths, or below it."""
+        for route in (mounted.route for mounted in self._routes):
+            for path in paths:
+                if route.path == path or route.path.startswith(f"{path}/") or route.matches(path):
+                    raise ConfigurationError.of(ROUTE_COVERS_RESERVED_PATH, path=route.path, reserved=path)
+
     def __len__(self) -> int:
         return len(self._routes)
 

@@ -144,8 +144,8 @@ class CallRecord(Mutable):
     """The audit data of an operation, filled in by the layers on the way.
 
     ``tool`` is the tool that was found, ``ran`` whether it was reached. ``decision`` and ``rule`` are the verdict and
-    the rule it came from, ``code`` is the code of the failure, and ``write_ahead_id`` the id of the write-ahead
-    audit record.
+    the rule it came from, ``code`` is the code of the failure, ``facts`` are those of its sentence, and
+    ``write_ahead_id`` is the id of the write-ahead audit record.
     ``edited`` are the arguments that a person has substituted, and ``notes`` are other events: a person's answer, a
     repair, the reason why a run was stopped. ``called`` is the old name that a tool was called by. ``wrong`` locates
     arguments that do not fit, with the keyword of the schema that refuses them. ``paused``: the caller is paused for so
@@ -166,10 +166,11 @@ class CallRecord(Mutable):
     ``decision``        authorize                           record, chat, chat_screens
     ``rule``            authorize, confirm, abuse           record, chat, chat_screens
     ``code``            audit, errors_as_results            audit, record, pending_records, chat
+    ``facts``           errors_as_results                   endpoint
     ``write_ahead_id``  recorder                            record
     ``edited``          approval_prompts                    audit
     ``notes``           repair, budget, service, recorder   record
-                        operator_records, tasks
+                        operator_records, tasks, endpoint
     ``called``          toolset (``resolve_call``)          record
     ``wrong``           validate                            record
     ``paused``          abuse                               record, recorder
@@ -185,6 +186,7 @@ class CallRecord(Mutable):
     decision: str = ""
     rule: str = ""
     code: str = ""
+    facts: Mapping[str, Any] = {}
     write_ahead_id: str = ""
     edited: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()

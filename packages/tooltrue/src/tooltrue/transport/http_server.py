@@ -55,6 +55,7 @@ __all__ = [
     "HttpHandler",
     "Page",
     "Reply",
+    "RestHandler",
     "Site",
     "SseHandler",
     "Stream",
@@ -153,6 +154,16 @@ class SseHandler(Protocol[CallerIn]):
     async def post(self, body: bytes, caller: CallerIn, query: bytes) -> Reply: ...
 
 
+class RestHandler(Protocol[CallerIn]):
+    """The endpoint of programs that speak no MCP: calls of tools by name, and the description of these operations."""
+
+    async def post(self, name: str, body: bytes, caller: CallerIn) -> Reply: ...
+
+    async def describe(self, base: str, caller: CallerIn) -> Reply:
+        """Describe the operations. ``base`` is the path before ``/tools``."""
+        ...
+
+
 class Site(Protocol):
     """The author's handler of one request beside the endpoint. A ``public`` one has no authenticated caller."""
 
@@ -211,7 +222,7 @@ class HttpApp:
     """The ASGI application. ``path`` is the endpoint's; other paths are 404, except those of ``sse``, of ``pages``,
     which any client that reaches the host may GET, and of ``sites``, the author's routes, which come last. ``others``
     are applications with endpoints of their own, by path, which take precedence; with a ``path`` of ``None`` there are
-    these alone.
+    these alone. ``rest`` answers ``POST /tools/NAME`` and ``GET /openapi.json`` beside the endpoint.
 
     A request that repeats a header in ``once``, by which callers authenticate, is refused. Headers with credentials are
     removed once a caller is admitted, except those that ``credentials()`` returns. ``around`` is a context that is open
@@ -237,6 +248,7 @@ class HttpApp:
         signals: bool = True,
         language: str = "en",
         others: Mapping[str, HttpApp] | None = None,
+        rest: RestHandler[Any] | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._others = others or {}
@@ -260,6 +272,8 @@ class HttpApp:
             self._routes[path] = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         if sse is not None:
             self._routes |= {_SSE_PATH: {"GET": self._sse_get}, SSE_POSTS: {"POST": self._sse_post}}
+        self._rest = rest
+        self._base = (path or "").removesuffix("/mcp")
         self._no_response = self._reply(500, InternalError.of(ROUTE_WITHOUT_RESPONSE))
         self._limits = BodyLimits(
             max_body,
@@ -354,7 +368,13 @@ class HttpApp:
 
     def _other(self, scope: Scope) -> HttpApp | None:
         """The application of another endpoint that serves this path."""
-        return self._others.get(local_path(scope).rstrip("/")) if self._others else None
+        if not self._others:
+            return None
+        path = local_path(scope).rstrip("/")
+        if (other := self._others.get(path)) is not None or (base := _base_of(path)) is None:
+            return other
+        beside = self._others.get(f"{base}/mcp")
+        return beside if beside is not None and beside._rest is not None else None
 
     def _withhold(self, headers: dict[str, str]) -> None:
         """Remove credentials, so that no later code can pass them on."""
@@ -373,7 +393,7 @@ class HttpApp:
         path = local_path(scope).rstrip("/")
         if (page := self._pages.get(path)) is not None and scope["method"] in ("GET", "HEAD"):
             return _PageRoute(page)
-        methods = self._routes.get(path)
+        methods = self._routes.get(path) or self._rest_methods(scope)
         if methods is None:
             return self._elsewhere(scope)
         handle = methods.get(scope["method"])
@@ -382,6 +402,16 @@ class HttpApp:
         if _has_token(scope.get("query_string", b"")):
             return self._reply(400, InvalidRequest.of(TOKEN_IN_URL))
         return handle
+
+    def _rest_methods(self, scope: Scope) -> Mapping[str, _Handler] | None:
+        """The methods of a path of the endpoint without MCP; ``None`` for any other path, and other spellings of it."""
+        path = local_path(scope)
+        if self._rest is None or _base_of(path) != self._base or not _is_plain(scope):
+            return None
+        name = path.removeprefix(f"{self._base}{_TOOLS}")
+        if name == path:
+            return {"GET": self._rest_description}
+        return {"POST": partial(self._rest_post, name)}
 
     def _refused_head(self, headers: dict[str, str], repeated: str | None) -> Reply | None:
         if repeated:
@@ -561,6 +591,19 @@ class HttpApp:
     def _reply(self, status: int, error: RpcError, *headers: tuple[str, str]) -> Reply:
         return Reply(status, encode_failure(None, error, self._language), headers)
 
+    async def _rest_post(self, name: str, request: _HttpRequest) -> None:
+        body = await self._read(request)
+        if body is None or self._rest is None:
+            return
+        stream = Stream(request.send)
+        async with _ends_with_the_client(request.receive, stream, self._long, self._ending):
+            await stream.finish(await self._rest.post(name, body, request.caller))
+
+    async def _rest_description(self, request: _HttpRequest) -> None:
+        if self._rest is not None:
+            base = f"{request.scope.get('root_path', '')}{self._base}"
+            await send_reply(request.send, await self._rest.describe(base, request.caller))
+
     async def _get(self, request: _HttpRequest) -> None:
         if "text/event-stream" not in request.headers.get("accept", "").lower():
             return await send_reply(request.send, Reply(405, headers=(("allow", "POST, DELETE"),)))
@@ -612,6 +655,18 @@ class _PageRoute(Value, frozen=True):
 
 class _SiteRoute(Value, frozen=True):
     site: Site
+
+
+_TOOLS = "/tools/"
+_DESCRIPTION = "/openapi.json"
+
+
+def _base_of(path: str) -> str | None:
+    """The path before that of a call without MCP, or of the description; ``None`` for any other path."""
+    if path.endswith(_DESCRIPTION):
+        return path.removesuffix(_DESCRIPTION)
+    base, found, name = path.rpartition(_TOOLS)
+    return base if found and name and "/" not in name else None
 
 
 def local_path(scope: Scope) -> str:

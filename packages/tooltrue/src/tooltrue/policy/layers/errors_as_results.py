@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tooltrue.crashes import log_crash, log_unfit
 from tooltrue.errors import InternalError, InvalidResult, RpcError, ToolError
@@ -106,7 +106,7 @@ def as_result(language: str, call: ToolCall, error: BaseException) -> CallToolRe
         case InvalidResult():
             return _masked(language, TOOL_RESULT_VIOLATES_SCHEMA, call, error, log_unfit)
         case ToolError():
-            _leave(call, error.code)
+            _leave(call, error.code, error.facts)
             result = failed(_sayable(error.say(language)))
             return replaced(result, meta={UNTRUSTED: True}) if error.untrusted else result
         case _:  # whatever a tool raises, the model gets an answer; also a cancellation of the tool's own making
@@ -122,7 +122,7 @@ def _masked(
     return failed(ToolError.of(code, tool=call.name, id=id).say(language))
 
 
-def _leave(call: ToolCall, code: str) -> None:
-    """Note the error code for the audit record: above this layer, a failure is a result without its code."""
-    if call.context.trail is not None:
-        call.context.trail.code = code
+def _leave(call: ToolCall, code: str, facts: Mapping[str, Any] | None = None) -> None:
+    """Note the error code for the audit record, and its facts: above this layer, a failure is a result without them."""
+    if (trail := call.context.trail) is not None:
+        trail.code, trail.facts = code, facts or {}

@@ -1,0 +1,1 @@
+"""Calls by programs that speak no MCP: ``POST /tools/NAME``, and the OpenAPI description of these operations."""
