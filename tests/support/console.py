@@ -24,7 +24,7 @@ from tooltrue_console.sign_in import WaysToSignIn
 from tooltrue_console.tried import TriedServers
 from tooltrue_console.web import alone
 
-__all__ = ["House", "Stream", "Visitor", "request"]
+__all__ = ["House", "Stream", "Visitor", "fields_of", "request"]
 
 T = TypeVar("T")
 

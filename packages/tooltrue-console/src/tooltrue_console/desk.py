@@ -23,6 +23,7 @@ from tooltrue_console.contracts import Contracts
 from tooltrue_console.health import ServerHealth, health_of
 from tooltrue_console.live import SharedView, SharedViews
 from tooltrue_console.logs import Logs
+from tooltrue_console.long_reads import LongReads
 from tooltrue_console.tried import TriedServers
 
 __all__ = ["Desk", "DeskSettings", "Present"]
@@ -78,6 +79,7 @@ class Desk:
         self.logs = Logs(self._log_urls)
         self.contracts = Contracts(settings.server)
         self._activity = Activity(self.logs, clock=clock, patience=patience)
+        self.long_reads = LongReads()
         self.parts = SharedViews[tuple[str, str]]()
         """The events of live parts of pages."""
         self._latest: tuple[float, Present] | None = None

@@ -240,3 +240,14 @@ CONSOLE_TASK_CHANGED: Final = message(
     "Task {task} is {state} by now, so it was not cancelled. Reload the page.",
     "任务 {task} 现在的状态为 {state}，因此未取消。请重新加载页面。",
 )
+CONSOLE_TOO_MANY_READS: Final = message(
+    "TT9448",
+    "{limit} replays, diagnoses or verifications of logs run already, so this one was not begun. Try again when one of "
+    "them has ended.",
+    "已有 {limit} 个日志重放、诊断或验证正在运行，因此未开始此操作。请在其中之一结束后重试。",
+)
+CONSOLE_QUESTION_CHANGED: Final = message(
+    "TT9449",
+    "Task {task} asks something else by now, or nothing, so the answer was not sent. Reload the page.",
+    "任务 {task} 的提问已改变或已结束，因此未发送回答。请重新加载页面。",
+)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from tooltrue.errors import TooltrueError
+from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.policy.wording import CALLER_PAUSED
 from tooltrue.state.urls import open_log
@@ -56,7 +56,10 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
         begin = begin_of(since.strip(), datetime.fromtimestamp(desk.clock(), UTC))
     except TooltrueError as error:
         return Html("doctor.html", {**values, "sentences": [error.say(visit.language)]}, title="doctor")
-    figures, is_part = await asyncio.to_thread(_figures, url, begin)
+    try:
+        figures, is_part = await desk.long_reads.run(_figures, url, begin)
+    except ConfigurationError as error:
+        return Html("doctor.html", {**values, "sentences": [error.say(visit.language)]}, title="doctor")
     diagnosis = diagnose(figures, *await _published(desk, name))
     values["diagnosis"] = _diagnosis_values(diagnosis, name, begin, visit.language)
     values["part"] = MAX_READ if is_part else None

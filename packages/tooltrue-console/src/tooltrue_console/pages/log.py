@@ -26,7 +26,7 @@ async def show(desk: Desk, visit: PageVisit) -> Answer:
 async def verify(desk: Desk, visit: PageVisit) -> Answer:
     """The verdict on the whole chain. It reads all records, on a thread of its own."""
     place = desk.logs.url(visit.query.get("log", ""))
-    result = await asyncio.to_thread(_verified, place)
+    result = await desk.long_reads.run(_verified, place)
     sentences = [one.say(visit.language) for one in result.sentences]
     return Html("_verified.html", {"is_sound": result.is_sound, "sentences": sentences})
 
