@@ -39,6 +39,17 @@ effect = "destructive"
 then = "deny"
 reason = "No tool may burn."
 
+[[rules]]
+name = "the attic is read by ann"
+resources = "box://attic/*"
+principal = "ann"
+then = "allow"
+
+[[rules]]
+name = "no letters"
+prompts = "letter*"
+then = "deny"
+
 [audit]
 to = "postgresql://writer:hunter2@db/audit"
 """
@@ -125,6 +136,10 @@ def test_the_text_of_the_file_is_for_administrators_and_the_rules_for_all(tmp_pa
         ('tool=pay&who=ann&arguments={"amount":50}', ["a person is asked", "large sums ask matches"]),
         ('tool=pay&who=bob&arguments={"amount":50}', ["refused", "the caller is bob", "No rule says so"]),
         ("tool=pay&who=ann", ["may match: it depends on the arguments"]),
+        ("kind=resource&tool=box://attic/1&who=ann", ["allowed", "the attic is read by ann allow matches"]),
+        ("kind=resource&tool=box://attic/1&who=bob", ["hidden", "the caller is bob"]),
+        ("kind=resource&tool=box://{room}/1&who=ann", ["may match: it depends on the URI"]),
+        ("kind=prompt&tool=letter_home", ["hidden", "no letters deny matches"]),
         ("tool=burn&effect=destructive", ["refused", "The caller is told: No tool may burn."]),
     ],
 )

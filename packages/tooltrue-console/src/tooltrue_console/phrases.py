@@ -160,9 +160,15 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "always": ("every use", "任何使用"),
     "decides": ("Which rule decides", "由哪条规则决定"),
     "decides_hint": (
-        "No tool is called. Without arguments the decision is the one that lists use.",
-        "不会调用任何工具。不填参数时，显示用于列表的判定。",
+        "Nothing is called or read. Without arguments the decision about a tool is the one that lists use. The effect "
+        "and the arguments are those of tools only; a URI with a variable in braces is a template.",
+        "不会调用或读取任何内容。不填参数时，显示用于列表的工具判定。影响和参数仅适用于工具；"
+        "花括号中带有变量的 URI 是模板。",
     ),
+    "kind_tool": ("tool", "工具"),
+    "kind_resource": ("resource", "资源"),
+    "kind_prompt": ("prompt", "提示"),
+    "name_or_uri": ("Name or URI", "名称或 URI"),
     "scopes": ("Scopes of the caller", "调用方的权限范围"),
     "json_arguments": ("Arguments as JSON", "JSON 格式的参数"),
     "explain": ("Explain", "解释"),

@@ -38,16 +38,21 @@ __all__ = ["ENDPOINTS", "MAX_REPLAYED"]
 MAX_REPLAYED: Final = 10_000
 _REPLAYED: Final = (100, 1_000, MAX_REPLAYED)
 _LINKED: Final = 3
+_KINDS: Final = {"tool": "kind_tool", "resource": "kind_resource", "prompt": "kind_prompt"}
+"""The kinds of subjects, with their phrases."""
 _ANY: Final[Schema] = compile_schema({"type": "object"})
 _EFFECTS: Final[Mapping[str, Effect]] = {effect: effect for effect in EFFECTS}
 
 
 async def show(desk: Desk, visit: PageVisit) -> Answer:
     file, sentences = _file(desk, visit)
-    query = {name: visit.query.get(name, "") for name in ("tool", "effect", "server", "who", "scopes", "arguments")}
+    query = {
+        name: visit.query.get(name, "") for name in ("tool", "kind", "effect", "server", "who", "scopes", "arguments")
+    }
     values: dict[str, Any] = {
         "query": {**query, "who": query["who"] or "local"},
         "effects": EFFECTS,
+        "kinds": {kind: phrase(name, visit.language) for kind, name in _KINDS.items()},
         "file": None if file is None else file.config.name,
         "has_changed": file is not None and file.has_changed,
         "rules": [] if file is None else [_rule(file.config, rule) for rule in _rules(file.config)],
@@ -101,14 +106,28 @@ async def _explanation(desk: Desk, visit: PageVisit, file: OperatorFile | None) 
     query = visit.query
     config = None if file is None else file.in_force()
     server = query.get("server", "")
-    tool = await _tool(desk, query["tool"], query.get("effect", ""), server)
-    arguments = _arguments(query.get("arguments", ""))
-    if arguments is not None:
-        arguments = check_arguments(tool, arguments)
+    subject = await _subject(desk, query)
+    arguments = _arguments(query.get("arguments", "")) if isinstance(subject, Tool) else None
+    if isinstance(subject, Tool) and arguments is not None:
+        arguments = check_arguments(subject, arguments)
     principal = Principal(query.get("who") or "local", frozenset(query.get("scopes", "").split()))
     context = RequestContext(principal, SILENT)
     guard = guard_of(desk.settings, config, server)
-    return _explanation_values(guard, tool, context, arguments, config, visit.language)
+    return _explanation_values(guard, subject, context, arguments, config, visit.language)
+
+
+async def _subject(desk: Desk, query: Mapping[str, str]) -> Subject:
+    """The tool, the resource, the template of resources, or the prompt that the form names."""
+    name = query["tool"]
+    match query.get("kind", ""):
+        case "resource" if "{" in name:
+            return wire.ResourceTemplate(name, name)
+        case "resource":
+            return wire.ResourceDefinition(name, name)
+        case "prompt":
+            return wire.Prompt(name)
+        case _:
+            return await _tool(desk, name, query.get("effect", ""), query.get("server", ""))
 
 
 async def _tool(desk: Desk, name: str, effect: str, server: str) -> Tool:
@@ -221,7 +240,7 @@ async def simulate(desk: Desk, visit: PageVisit) -> Answer:
     most = next((number for number in _REPLAYED if str(number) == form.get("last")), _REPLAYED[0])
     text = form.get("text", "").replace("\r\n", "\n")
     rules = await asyncio.to_thread(_read, operator_file(desk.settings).config.name, text, name)
-    counts, positions = await asyncio.to_thread(_replayed, url, rules, most)
+    counts, positions = await desk.long_reads.run(_replayed, url, rules, most)
     rows = [
         {
             "was": was,
