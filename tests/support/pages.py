@@ -13,6 +13,7 @@ _OURS: Final = frozenset(
     {"a", "article", "bdi", "button", "code", "dd", "details", "div", "dl", "dt", "form", "h1", "h2", "h3", "h4"}
     | {"input", "label", "li", "main", "noscript", "option", "p", "pre", "section", "select", "span", "strong"}
     | {"summary", "table", "tbody", "td", "textarea", "th", "thead", "tr", "ul", "body", "html"}
+    | {"abbr", "fieldset", "legend", "ol"}
 )
 # Not the characters that isolate words from right to left, which the pages write themselves.
 _HIDDEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066\u2067\x07\x08\x1b\U000e0041]")
@@ -46,7 +47,7 @@ class _Reader(HTMLParser):
             if (
                 name.startswith("hx-")
                 and value
-                and not value.startswith(("/console/", "#", "none", "find ", "closest "))
+                and not value.startswith(("/console/", "#", "none", "outerHTML", "find ", "closest "))
             ):
                 self.found.append(f"{name}={value}")
 

@@ -6,13 +6,14 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from browser.payloads import PAYLOADS
-from support.console import House, Visitor
+from support.console import House, Visitor, fields_of
 from support.pages import hostile_markup, words
 from tooltrue import Client, Context, Form, Server, Tasks
 from tooltrue.state.urls import open_log
@@ -20,7 +21,7 @@ from tooltrue.testing.state import LIMIT
 
 
 class Word(TypedDict):
-    word: str
+    word: Annotated[str, Field(min_length=2)]
 
 
 class Working:
@@ -104,6 +105,60 @@ def test_a_cancelled_task_ends_and_is_recorded(working: Working):
     intent, act = working.visited(scenario)
     assert (intent["kind"], act["kind"], act["outcome"]) == ("intent", "act", "ok")
     assert (act["decision"], act["subject"], act["instance"], act["who"]) == ("cancel task", "wait", "desk", "operator")
+
+
+async def question_of(visitor: Visitor, tool: str = "ask") -> tuple[str, dict[str, str]]:
+    """The address of a task that asks, and the hidden fields of the form of its question."""
+    path = await path_of(visitor, tool, "input_required")
+    page = (await visitor.get(path)).text
+    return path, fields_of(page[page.index(f'hx-post="/console{path}/answer"') :])
+
+
+def test_an_answer_of_the_page_goes_on_with_the_task_and_is_recorded(working: Working):
+    async def scenario(client: Client, visitor: Visitor) -> list[Any]:
+        await client.start_task("ask")
+        path, form = await question_of(visitor)
+        wrong = await visitor.post(f"{path}/answer", {**form, "a0": "accept", "q0.v/word": "x"})
+        assert 'aria-invalid="true"' in wrong.text
+        answer = await visitor.post(f"{path}/answer", {**form, "a0": "accept", "q0.v/word": "tooltrue"})
+        assert answer.headers["hx-redirect"] == f"/console{path}"
+        assert await path_of(visitor, "ask", "completed") == path
+        assert "tooltrue" in words((await visitor.get(path)).text)
+        again = await visitor.post(f"{path}/answer", {**form, "a0": "accept", "q0.v/word": "another"})
+        assert "TT9449" in again.text
+        async with open_log(working.house.settings.acts) as log:
+            return [entry.record for entry in await log.read(0, 10)]
+
+    intent, act = working.visited(scenario)
+    assert (intent["kind"], act["kind"], act["outcome"]) == ("intent", "act", "ok")
+    assert (act["decision"], act["subject"], act["instance"]) == ("answer task", "ask", "desk")
+    assert "tooltrue" in str(act["answers"])
+    assert "Which word?" in str(act["arguments"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [({"asked": "x"}, "TT9449"), ({"question": "x"}, "TT9449"), ({"a0": "perhaps"}, "TT9406")],
+)
+def test_an_answer_that_is_not_bound_to_what_was_shown_is_refused(working: Working, changed: dict[str, str], code: str):
+    async def scenario(client: Client, visitor: Visitor) -> None:
+        await client.start_task("ask")
+        path, form = await question_of(visitor)
+        answer = await visitor.post(f"{path}/answer", {**form, "a0": "decline", **changed})
+        assert (answer.status_code, code in answer.text) == (400, True)
+        assert await path_of(visitor, "ask", "input_required") == path
+
+    working.visited(scenario)
+
+
+def test_who_may_read_alone_answers_nothing(working: Working):
+    async def scenario(client: Client, visitor: Visitor) -> None:
+        await client.start_task("ask")
+        path, form = await question_of(visitor)
+        answer = await visitor.post(f"{path}/answer", {**form, "a0": "decline"})
+        assert (answer.status_code, "TT9402" in answer.text) == (403, True)
+
+    working.visited(scenario, "reader")
 
 
 def test_a_task_that_has_changed_since_is_not_cancelled(working: Working):

@@ -25,7 +25,16 @@ from tooltrue.protocol.schema.words import json_path
 from tooltrue.protocol.terminal import one_line, printable
 from tooltrue_console.wording import CONSOLE_JSON_INVALID
 
-__all__ = ["ABSENT", "FormField", "changed_entries", "entries_of", "initial_value", "read_form", "validated"]
+__all__ = [
+    "ABSENT",
+    "FormField",
+    "changed_entries",
+    "entries_of",
+    "form_entries",
+    "initial_value",
+    "read_form",
+    "validated",
+]
 
 ABSENT: Final[Any] = object()
 """The value of a field that is left out."""
@@ -393,6 +402,12 @@ def _same(one: Any, other: Any) -> bool:
 
 
 # --- changes of the form ----------------------------------------------------------------------------------------------
+
+
+def form_entries(fields: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The entries of a form among the fields of a page, by their prefix: those of the page itself are longer words."""
+    names = {name.removeprefix(prefix): text for name, text in fields.items() if name.startswith(prefix)}
+    return {name: text for name, text in names.items() if name[1:2] in ("", "/", "|") and name[:1] in "vcnpuj"}
 
 
 def changed_entries(schema: Node, entries: Entries, act: str) -> dict[str, str]:

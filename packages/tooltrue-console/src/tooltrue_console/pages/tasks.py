@@ -1,7 +1,7 @@
-"""*Tasks*: the calls that servers of this user run as tasks, and the end of one of them.
+"""*Tasks*: the calls that servers of this user run as tasks, the answer to a question of one, and its end.
 
-The databases are opened with the keys of their servers, and no task runs here. An act is bound to the state of the task
-that was shown, is a record of the console, and a note for the audit log of the server.
+The databases are opened with the keys of their servers, and no task runs here. An act is bound to the state or the
+questions of the task that were shown, is a record of the console, and a note for the audit log of the server.
 """
 
 from __future__ import annotations
@@ -10,18 +10,27 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from tooltrue.contract.digests import digest
 from tooltrue.errors import ConfigurationError, StateError
-from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.policy.audit.argument_masking import Masks
+from tooltrue.policy.consent.question import approval_field
 from tooltrue.protocol.input_requests import InputRequest
 from tooltrue.server.task_stores import TaskStore, task_files, task_store
 from tooltrue.state.places import sqlite_url
 from tooltrue.tasks.engine import DamagedTask, TaskInspector
 from tooltrue.tasks.inspection import InspectedTask
 from tooltrue_console.desk import Desk
-from tooltrue_console.sessions import ADMIN
+from tooltrue_console.questions import answer_of, question_values
+from tooltrue_console.sessions import ADMIN, APPROVE
 from tooltrue_console.visits import Answer, Endpoint, Html, OtherPage, PageVisit
-from tooltrue_console.wording import CONSOLE_TASK_CHANGED, CONSOLE_TASK_UNKNOWN
+from tooltrue_console.wording import (
+    CONSOLE_OWN_CALL,
+    CONSOLE_QUESTION_CHANGED,
+    CONSOLE_QUESTION_UNREADABLE,
+    CONSOLE_TASK_CHANGED,
+    CONSOLE_TASK_UNKNOWN,
+)
 
 __all__ = ["ENDPOINTS"]
 
@@ -88,7 +97,9 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "expires": "" if task.expires is None else _time(task.expires),
         "rounds": task.rounds,
         "arguments": Masks().mask_named(dict(task.arguments), task.secret),
-        "questions": [_question(request) for request in task.questions.values()],
+        "questions": _questions(task, visit),
+        "asked": _asked(task),
+        "may_answer": visit.person.may(APPROVE),
         "result": None if result is None else _texts(result),
         "may_cancel": task.status in _OPEN and visit.person.may(ADMIN),
     }
@@ -116,9 +127,23 @@ def _unknown(visit: PageVisit) -> ConfigurationError:
     return ConfigurationError.of(CONSOLE_TASK_UNKNOWN, server=visit.parts["server"][:80], task=visit.parts["task"][:32])
 
 
-def _question(request: InputRequest) -> str:
-    params = request.get("params")
-    return str(params.get("message", "") if is_object(params) else request.get("method"))[:5000]
+def _questions(task: InspectedTask, visit: PageVisit) -> list[Mapping[str, Any]]:
+    """The open questions, each as a form, or as a text alone if a person cannot answer it here."""
+    return [_question(key, request, place, visit) for place, (key, request) in enumerate(task.questions.items())]
+
+
+def _question(key: str, request: InputRequest, place: int, visit: PageVisit) -> Mapping[str, Any]:
+    try:
+        return question_values(visit.form, visit.language, key, request, place)
+    except ConfigurationError as error:
+        params = request.get("params")
+        message = str(params.get("message", "") if is_object(params) else request.get("method"))[:5000]
+        return {"key": key, "message": message, "sentence": error.say(visit.language)}
+
+
+def _asked(task: InspectedTask) -> str:
+    """The digest of the open questions, which binds an answer to what was shown."""
+    return digest(dict(task.questions))
 
 
 def _texts(result: Mapping[str, Json]) -> str:
@@ -144,8 +169,51 @@ async def cancel(desk: Desk, visit: PageVisit) -> Answer:
     return OtherPage(f"/tasks/{server}/{task.id}")
 
 
+async def answer(desk: Desk, visit: PageVisit) -> Answer:
+    """Answer one of the questions that the page has shown."""
+    store, server = _store(visit), visit.parts["server"]
+    async with store.attached() as inspector:
+        task = await _found(store, visit, inspector)
+        question = next((one for one in _questions(task, visit) if one["key"] == visit.form.get("question")), None)
+        if question is None or visit.form.get("asked") != _asked(task):
+            raise ConfigurationError.of(CONSOLE_QUESTION_CHANGED, task=task.id[:8])
+        if "sentence" in question:
+            raise ConfigurationError.of(CONSOLE_QUESTION_UNREADABLE)
+        is_own = visit.person.id == task.caller and not desk.settings.approves_own
+        if is_own and _is_approval(question["schema"]):
+            raise ConfigurationError.of(CONSOLE_OWN_CALL, who=visit.person.id)
+        if (reply := answer_of(visit.form, visit.language, question)) is None:
+            return Html("_task_question.html", {**_bound_values(task, visit), "question": question})
+        origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
+        display = {"task": task.id, "caller": task.caller, "question": dict(task.questions[question["key"]])}
+        async with (
+            desk.acts.recorded(
+                "answer task",
+                task.tool,
+                visit.person,
+                origin,
+                display,
+                instance=server,
+                answers={question["key"]: Masks().mask_named(reply, ())},
+            ),
+            inspector.noting(task.id, store.note(task, "answer", visit.person.id, (question["key"],))),
+        ):
+            await inspector.answer(task.id, {question["key"]: store.seals.hide(task.id, encode(reply))})
+    return OtherPage(f"/tasks/{server}/{task.id}")
+
+
+def _is_approval(schema: object) -> bool:
+    fields = schema.get("properties") if is_object(schema) else None
+    return is_object(fields) and approval_field(fields) is not None
+
+
+def _bound_values(task: InspectedTask, visit: PageVisit) -> Mapping[str, Any]:
+    return {"server": visit.parts["server"], "id": task.id, "asked": _asked(task), "may_answer": True}
+
+
 ENDPOINTS: Final[Sequence[Endpoint]] = (
     Endpoint("GET", "/tasks", show_all),
     Endpoint("GET", "/tasks/{server}/{task}", show_one),
+    Endpoint("POST", "/tasks/{server}/{task}/answer", answer, APPROVE),
     Endpoint("POST", "/tasks/{server}/{task}/cancel", cancel, ADMIN),
 )

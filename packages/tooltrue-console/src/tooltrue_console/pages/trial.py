@@ -13,11 +13,19 @@ from tooltrue.contract.digests import pin
 from tooltrue.errors import ConfigurationError, ParseError, TooltrueError
 from tooltrue.jsonrpc.messages import decode, is_object
 from tooltrue.policy.audit.argument_masking import Masks, secret_names_in
-from tooltrue.protocol.input_requests import ELICIT, InputRequest
 from tooltrue.protocol.schema import compile_schema
 from tooltrue.protocol.types import ToolDefinition
 from tooltrue_console.desk import Desk
-from tooltrue_console.forms import FormField, changed_entries, entries_of, initial_value, read_form, validated
+from tooltrue_console.forms import (
+    FormField,
+    changed_entries,
+    entries_of,
+    form_entries,
+    initial_value,
+    read_form,
+    validated,
+)
+from tooltrue_console.questions import answer_of, question_values
 from tooltrue_console.results import shown_result
 from tooltrue_console.sessions import ADMIN
 from tooltrue_console.tried import Asked, ToolProgress, TryRound
@@ -25,7 +33,6 @@ from tooltrue_console.visits import Answer, Endpoint, EventStream, Html, PageVis
 from tooltrue_console.wording import (
     CONSOLE_FORM_INVALID,
     CONSOLE_JSON_INVALID,
-    CONSOLE_QUESTION_UNREADABLE,
     CONSOLE_TOOL_CHANGED,
 )
 
@@ -89,7 +96,7 @@ async def submit(desk: Desk, visit: PageVisit) -> Answer:
         case "answer":
             return _answer(desk, visit, tool)
         case act:
-            entries = changed_entries(tool.inputSchema, _entries(visit.form, ""), act)
+            entries = changed_entries(tool.inputSchema, form_entries(visit.form, ""), act)
             return Html("_try_form.html", _values(visit, tool, read_form(tool.inputSchema, entries, visit.language)))
 
 
@@ -108,12 +115,6 @@ def _values(visit: PageVisit, tool: ToolDefinition, form: FormField) -> Mapping[
     }
 
 
-def _entries(form: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The entries of the form whose names begin with ``prefix``: those of the page itself are longer words."""
-    names = {name.removeprefix(prefix): text for name, text in form.items() if name.startswith(prefix)}
-    return {name: text for name, text in names.items() if name[1:2] in ("", "/", "|") and name[:1] in "vcnpuj"}
-
-
 def _read_json(text: str) -> Any:
     try:
         return decode(text.encode())
@@ -125,7 +126,7 @@ def _read_json(text: str) -> Any:
 
 
 def _run(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
-    form = read_form(tool.inputSchema, _entries(visit.form, ""), visit.language)
+    form = read_form(tool.inputSchema, form_entries(visit.form, ""), visit.language)
     if not validated(form, compile_schema(tool.inputSchema), visit.language) or not is_object(form.value):
         return Html("_try_form.html", _values(visit, tool, form))
     return EventStream(_rounds(desk, visit, tool, TryRound(tool.name, form.value), "run"))
@@ -138,18 +139,9 @@ def _answer(desk: Desk, visit: PageVisit, tool: ToolDefinition) -> Answer:
         raise ConfigurationError.of(CONSOLE_FORM_INVALID)
     open_round = Asked({key: one for key, one in requests.items() if is_object(one)}, visit.form.get("state") or None)
     questions = _questions(visit, open_round)
-    responses: dict[str, Any] = {}
-    is_complete = True
-    for question in questions:
-        action = visit.form.get(f"a{question['place']}", "")
-        if action not in ("accept", "decline", "cancel"):
-            raise ConfigurationError.of(CONSOLE_FORM_INVALID)
-        form, response = question["form"], {"action": action}
-        if action == "accept" and form is not None:
-            is_complete = validated(form, compile_schema(question["schema"]), visit.language) and is_complete
-            response["content"] = form.value
-        responses[question["key"]] = response
-    if not is_complete:
+    answers = {question["key"]: answer_of(visit.form, visit.language, question) for question in questions}
+    responses = {key: answer for key, answer in answers.items() if answer is not None}
+    if len(responses) < len(answers):
         return Html("_try_asked.html", _asked_values(visit, tool, arguments, open_round, questions))
     round = TryRound(tool.name, arguments, responses, open_round.state)
     return EventStream(_rounds(desk, visit, tool, round, "answer"))
@@ -203,29 +195,10 @@ def _event(visit: PageVisit, tool: ToolDefinition, round: TryRound, one: ToolPro
 
 
 def _questions(visit: PageVisit, open_round: Asked) -> Sequence[Mapping[str, Any]]:
-    return [_question(visit, key, one, place) for place, (key, one) in enumerate(open_round.requests.items())]
-
-
-def _question(visit: PageVisit, key: str, request: InputRequest, place: int) -> Mapping[str, Any]:
-    """A question, with its form if it has one. ``ConfigurationError`` for one that a person cannot answer here."""
-    params = request.get("params")
-    if request.get("method") != ELICIT or not is_object(params):
-        raise ConfigurationError.of(CONSOLE_QUESTION_UNREADABLE)
-    schema = params.get("requestedSchema")
-    prefix, form = f"q{place}.", None
-    if is_object(schema):
-        entries = _entries(visit.form, prefix) or entries_of(schema, initial_value(schema))
-        form = read_form(schema, entries, visit.language)
-    return {
-        "key": key,
-        "place": place,
-        "prefix": prefix,
-        "message": str(params.get("message", ""))[:5000],
-        "url": str(params.get("url", ""))[:2000] if params.get("mode") == "url" else "",
-        "schema": schema,
-        "form": form,
-        "action": visit.form.get(f"a{place}", "accept"),
-    }
+    return [
+        question_values(visit.form, visit.language, key, one, place)
+        for place, (key, one) in enumerate(open_round.requests.items())
+    ]
 
 
 def _asked_values(

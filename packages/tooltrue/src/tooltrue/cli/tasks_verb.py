@@ -20,7 +20,7 @@ from tooltrue.cli.call_verb import read_pairs
 from tooltrue.cli.language import current_language
 from tooltrue.cli.output import as_json, show_rows
 from tooltrue.cli.printing import is_somebody_here, tell, tell_json
-from tooltrue.cli.terminal_prompts import answer_question, approval_field
+from tooltrue.cli.terminal_prompts import answer_question
 from tooltrue.cli.usage import Verbs, misuse
 from tooltrue.cli.wording import (
     COMMAND_ARGUMENT_UNREADABLE,
@@ -36,6 +36,7 @@ from tooltrue.errors import ConfigurationError, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.policy.audit.argument_masking import Masks
 from tooltrue.policy.consent.argument_display import display_arguments, display_json, display_text
+from tooltrue.policy.consent.question import approval_field
 from tooltrue.protocol.input_requests import ELICIT, InputRequest
 from tooltrue.server.task_stores import TaskStore, task_files, task_store
 from tooltrue.state.places import sqlite_url, tasks_file

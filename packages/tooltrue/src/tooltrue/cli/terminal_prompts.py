@@ -30,9 +30,10 @@ from tooltrue.client.answers import Elicit, Elicitation, Reply
 from tooltrue.host.prompters import at_terminal, lines_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.policy.consent.argument_display import display_arguments
+from tooltrue.policy.consent.question import approval_field
 from tooltrue.wording import sentence
 
-__all__ = ["agrees", "answer_question", "approval_field", "confirmed", "elicit_here", "prompted"]
+__all__ = ["agrees", "answer_question", "confirmed", "elicit_here", "prompted"]
 
 
 def confirmed(text: str) -> bool:
@@ -158,14 +159,6 @@ async def _filled(schema: Mapping[str, Any], server: str) -> Reply:
         word = await _choose(_sentence(CONSOLE_SEND_DATA), _WORDS_OF_FORM)
         if word != "edit":
             return _reply(word, values)
-
-
-def approval_field(fields: Mapping[str, Any]) -> str | None:
-    """The only field of a form in which a tooltrue server asks for approval; ``None`` for any other form."""
-    for name, field in fields.items() if len(fields) == 1 else ():
-        options = {one.get("const") for one in field.get("oneOf", ())} | {*field.get("enum", ())}
-        return name if options == {"once", "session", "deny"} else None
-    return None
 
 
 async def _field(name: str, field: Mapping[str, Any], required: bool) -> Any:

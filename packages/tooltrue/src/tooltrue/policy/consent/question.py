@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tooltrue.errors import StateError, ToolError
 from tooltrue.jsonrpc.messages import Json
@@ -28,7 +28,7 @@ from tooltrue.tools.rounds import ClientQuestion
 from tooltrue.tools.vocabulary import LOCAL
 from tooltrue.wording import sentence
 
-__all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "approval_message"]
+__all__ = ["AnsweredGrant", "Consent", "StandingGrant", "TicketGrant", "approval_field", "approval_message"]
 
 _log = logging.getLogger("tooltrue")
 
@@ -40,6 +40,14 @@ _CHOICES: tuple[tuple[Choice, str], ...] = (
     ("deny", LABEL_DENY),
 )
 _USED_SECONDS = 3_600.0  # longer than any question waits for its answer
+
+
+def approval_field(fields: Mapping[str, Any]) -> str | None:
+    """The only field of a form in which a tooltrue server asks for approval; ``None`` for any other form."""
+    for name, one_field in fields.items() if len(fields) == 1 else ():
+        options = {one.get("const") for one in one_field.get("oneOf", ())} | {*one_field.get("enum", ())}
+        return name if options == {choice for choice, _ in _CHOICES} else None
+    return None
 
 
 def approval_message(request: ApprovalRequest, language: str) -> str:
