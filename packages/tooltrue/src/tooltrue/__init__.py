@@ -5,11 +5,9 @@ The names below are loaded on first use, so that a client never pays for server-
 
 from __future__ import annotations
 
-import gc
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tooltrue._internal.computed_imports import load
 from tooltrue.version import __version__
 
 if TYPE_CHECKING:
@@ -250,7 +248,7 @@ __all__ = ["__version__", *_EXPORTS]  # pyright: ignore[reportUnsupportedDunderA
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module 'tooltrue' has no attribute {name!r}")
-    value = getattr(_imported(_EXPORTS[name]), name)
+    value = load(f"{_EXPORTS[name]}:{name}")
     if name in _DEPRECATED:
         from tooltrue._internal.deprecated_names import warn_of  # noqa: PLC0415 - only a deprecated name needs it
 
@@ -258,17 +256,6 @@ def __getattr__(name: str) -> Any:
         return value  # not stored: each use warns
     globals()[name] = value
     return value
-
-
-def _imported(module: str) -> ModuleType:
-    """Import without collections of garbage: an import makes hardly any, and each would look at all that stays."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return importlib.import_module(module)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def __dir__() -> list[str]:
