@@ -15,6 +15,7 @@ from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
 from tooltrue.version import __version__
 from tooltrue.wording import Worded
+from tooltrue_toolbox.openapi.answer_cache import AnswerCache, etag_of
 from tooltrue_toolbox.openapi.credentials import ApiCredentials, FilledRequest
 from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.pagination import next_query
@@ -24,7 +25,9 @@ from tooltrue_toolbox.openapi.wording import (
     API_BUSY,
     API_FAILED,
     API_NOT_FOUND,
+    API_NOT_MODIFIED,
     API_OUTCOME_UNKNOWN,
+    API_PRECONDITION,
     API_REDIRECTED,
     API_REFUSED_SECRET,
     API_REFUSED_VALUES,
@@ -71,21 +74,42 @@ class ApiClient:
     ) -> None:
         self._fetcher_with = fetcher_with
         self._fetchers: dict[ssl.SSLContext | None, Fetcher] = {}
+        self._answers = AnswerCache()
         self._credentials = credentials
         self._patience = patience
 
     async def call(self, request: ApiRequest, operation: ApiOperation, context: RequestContext) -> ApiAnswer:
         """Send a request for a caller. Raises ``ToolError`` for an answer that tells of an error, and where there is
         none."""
+        known = self._known(request, context)
+        sent = request if known is None else _conditional(request, known)
+        response = await self._authenticated(sent, operation, context)
+        if known is not None and response.status == 304:
+            response = known
+        elif operation.method == "GET" and response.status == 200:
+            self._answers.put(context.principal, request.url, request.headers, response)
+        if response.status == 304:
+            return ApiAnswer(304, str(Worded(API_NOT_MODIFIED, {"operation": operation.key})), is_json=False)
+        if not 200 <= response.status < 300:
+            raise self._error(response, operation)
+        return replace(_answer(response), headers=response.headers)
+
+    def _known(self, request: ApiRequest, context: RequestContext) -> FetchResponse | None:
+        """The last answer to this request, unless the caller itself asks on a condition."""
+        if request.method != "GET" or "if-none-match" in request.headers or "range" in request.headers:
+            return None
+        return self._answers.get(context.principal, request.url, request.headers)
+
+    async def _authenticated(
+        self, request: ApiRequest, operation: ApiOperation, context: RequestContext
+    ) -> FetchResponse:
+        """The answer, without the secrets that it may repeat."""
         filled = await self._credentials.filled(request, operation, context)
         response = await self._response(filled, operation)
         if response.status == 401 and await self._credentials.rejected(filled, context):
             filled = await self._credentials.filled(request, operation, context)
             response = await self._response(filled, operation)
-        response = replaced(response, body=self._credentials.masked(response.body, filled))
-        if not 200 <= response.status < 300:
-            raise self._error(response, operation)
-        return replace(_answer(response), headers=response.headers)
+        return replaced(response, body=self._credentials.masked(response.body, filled))
 
     async def _response(self, filled: FilledRequest, operation: ApiOperation) -> FetchResponse:
         request = filled.request
@@ -118,6 +142,8 @@ class ApiClient:
             error = ToolError.of(API_REDIRECTED, operation=operation.key, status=status)
         elif status in (401, 403):
             error = ToolError.of(API_REFUSED_SECRET, **facts)
+        elif status in (412, 428):
+            error = ToolError.of(API_PRECONDITION, **facts)
         elif status in (404, 410):
             error = ToolError.of(API_NOT_FOUND, **facts)
         elif status == 429 or (status in BUSY and "retry-after" in response.headers):
@@ -127,6 +153,10 @@ class ApiClient:
             error = ToolError.of(API_REFUSED_VALUES if status < 500 else API_FAILED, **facts)
         error.untrusted = True
         return error
+
+
+def _conditional(request: ApiRequest, known: FetchResponse) -> ApiRequest:
+    return replace(request, headers={**request.headers, "if-none-match": etag_of(known.headers) or ""})
 
 
 def _accept(operation: ApiOperation) -> str:

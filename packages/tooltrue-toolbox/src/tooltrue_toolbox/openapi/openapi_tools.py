@@ -111,10 +111,11 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
 
     credentials = ApiCredentials(api.schemes, settings.secrets)
     client = ApiClient(fetcher_with, credentials, settings.patience)
-    tools, left_out = LocalToolset(), list(api.left_out)
+    tools, left_out, etag_names = LocalToolset(), list(api.left_out), _etag_names(forms)
     for form in forms:
         try:
-            _add(tools, api, form, client, credentials, settings)
+            etag_name = etag_names.get(form.operation.path) if form.operation.method == "GET" else None
+            _add(tools, api, form, client, credentials, settings, etag_name)
         except UnusablePart as error:
             left_out.append(OmittedOperation(form.operation.key, error.problem))
     _report(left_out)
@@ -122,6 +123,16 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
         count = len(api.operations) + len(api.left_out)
         raise ConfigurationError.of(NO_OPERATION_LEFT, file=api.description.title, count=count)
     return tools
+
+
+def _etag_names(forms: Sequence[ToolForm]) -> Mapping[str, str]:
+    """The arguments for the header ``If-Match``, by the path of their operations."""
+    return {
+        form.operation.path: name
+        for form in forms
+        for name, parameter in argument_names(form.operation)[0].items()
+        if parameter.location == "header" and parameter.name.lower() == "if-match" and name not in form.hidden
+    }
 
 
 def _report(left_out: Sequence[OmittedOperation]) -> None:
@@ -148,12 +159,13 @@ def _add(
     client: ApiClient,
     credentials: ApiCredentials,
     settings: ApiSettings,
+    etag_name: str | None,
 ) -> None:
     output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
     page_name = free_name("next_page", argument_names(form.operation)[0]) if has_pages(form.operation) else None
     log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
     handler = OperationCall(
-        form, client, settings.url, settings.files, log, page_name, is_structured=output is not None
+        form, client, settings.url, settings.files, log, page_name, etag_name, is_structured=output is not None
     )
     shared: ToolSettings = {
         "title": form.title,

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode
-from tooltrue.protocol.types import CallToolResult, TextContent
+from tooltrue.protocol.types import CallToolResult, ContentBlock, TextContent
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.wording import sentence
+from tooltrue_toolbox.openapi.answer_cache import etag_of
 from tooltrue_toolbox.openapi.api_client import ApiAnswer, ApiClient
 from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
 from tooltrue_toolbox.openapi.multipart import file_references
 from tooltrue_toolbox.openapi.request_building import build_request
 from tooltrue_toolbox.openapi.response_check import ResponseLog
 from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
-from tooltrue_toolbox.openapi.wording import API_RESULT_UNEXPECTED, NEXT_PAGE, NEXT_PAGE_UNKNOWN
+from tooltrue_toolbox.openapi.wording import (
+    API_NOT_MODIFIED,
+    API_RESULT_UNEXPECTED,
+    NEXT_ETAG,
+    NEXT_PAGE,
+    NEXT_PAGE_UNKNOWN,
+)
 
 __all__ = ["PAGE_SCHEMA", "OperationCall"]
 
@@ -33,7 +40,8 @@ _PAGE_TYPE: Final = "application/vnd.tooltrue.next-page+json"
 
 class OperationCall:
     """Calls of one operation. ``base`` is the address of the operator, and ``page_name`` the argument for a next page,
-    if there is one. ``is_structured``: the schema of the answer is published."""
+    if there is one. ``etag_name`` is the argument of another operation on the same object that takes the ETag of an
+    answer. ``is_structured``: the schema of the answer is published."""
 
     def __init__(
         self,
@@ -43,6 +51,7 @@ class OperationCall:
         files: FileReferences,
         log: ResponseLog | None,
         page_name: str | None,
+        etag_name: str | None,
         *,
         is_structured: bool,
     ) -> None:
@@ -52,6 +61,7 @@ class OperationCall:
         self._files = files
         self._log = log
         self._page_name = page_name
+        self._etag_name = etag_name
         self._is_structured = is_structured
         self._parameters, self._body = argument_names(form.operation)
 
@@ -68,20 +78,22 @@ class OperationCall:
         answer = await self._client.call(request, operation, context)
         if answer.is_json and self._log is not None:
             self._log.look(answer.status, answer.value)
+        if self._is_structured and answer.status == 304:
+            raise ToolError.of(API_NOT_MODIFIED, operation=operation.key)
         if self._is_structured and not answer.is_json:
             raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
-        query = None if self._page_name is None else self._client.next_query(operation, request.url, answer)
-        return answer.value if query is None else self._with_next_page(answer, request.url, query, context)
+        notes = [*self._notes_of_page(answer, request.url, context), *self._notes_of_version(answer, context)]
+        return _with_notes(answer, notes) if notes else answer.value
 
     # A next page is a stored result: it belongs to its caller, expires, is known to all workers, and cannot be made up.
 
-    def _with_next_page(self, answer: ApiAnswer, url: str, query: str, context: RequestContext) -> CallToolResult:
-        page = encode([self._form.operation.key, urlsplit(url).path, query])
-        link = context.keep(page, f"next page of {self._form.name}", mime_type=_PAGE_TYPE)
-        note = TextContent(text=sentence(NEXT_PAGE, context.language, {"tool": self._form.name, "uri": link.uri}))
-        if not answer.is_json:
-            return CallToolResult([TextContent(text=str(answer.value)), note])
-        return CallToolResult([TextContent(text=encode(answer.value).decode()), note], answer.value)
+    def _notes_of_page(self, answer: ApiAnswer, url: str, context: RequestContext) -> Iterator[str]:
+        operation = self._form.operation
+        query = None if self._page_name is None else self._client.next_query(operation, url, answer)
+        if query is not None:
+            page = encode([operation.key, urlsplit(url).path, query])
+            link = context.keep(page, f"next page of {self._form.name}", mime_type=_PAGE_TYPE)
+            yield sentence(NEXT_PAGE, context.language, {"tool": self._form.name, "uri": link.uri})
 
     async def _url_of_page(self, url: str, page: str, context: RequestContext) -> str:
         """The URL of a next page: that of the same call, with the query that the API named."""
@@ -92,3 +104,14 @@ class OperationCall:
                 return parts._replace(query=query).geturl()
             case _:
                 raise ToolError.of(NEXT_PAGE_UNKNOWN, reference=page[:100], operation=self._form.operation.key)
+
+    def _notes_of_version(self, answer: ApiAnswer, context: RequestContext) -> Iterator[str]:
+        if self._etag_name is not None and (etag := etag_of(answer.headers)) is not None:
+            yield sentence(NEXT_ETAG, context.language, {"etag": etag, "argument": self._etag_name})
+
+
+def _with_notes(answer: ApiAnswer, notes: Sequence[str]) -> CallToolResult:
+    """The answer as a result, with our sentences behind it."""
+    text = encode(answer.value).decode() if answer.is_json else str(answer.value)
+    content: list[ContentBlock] = [TextContent(text=one) for one in (text, *notes)]
+    return CallToolResult(content, answer.value) if answer.is_json else CallToolResult(content)

@@ -374,6 +374,23 @@ API_REDIRECTED: Final = message(
     "operator may set another --api-url.",
     "{operation} 应答状态为 {status}，指向另一个地址。不会跟随。请告知用户：运营者可设置其他 --api-url。",
 )
+API_NOT_MODIFIED: Final = message(
+    "TT6958",
+    "{operation} answered with status 304: what you have is the present version.",
+    "{operation} 应答状态为 304：您已有的即是当前版本。",
+)
+API_PRECONDITION: Final = message(
+    "TT6959",
+    "{operation} answered with status {status}{said}: it is bound to a version that is not the present one, or to "
+    "none. No change was made. Read the object again, and call with the ETag of that answer.",
+    "{operation} 应答状态为 {status}{said}：它所绑定的不是当前版本，或未绑定版本。未做任何更改。请重新读取对象，"
+    "并使用该应答的 ETag 调用。",
+)
+NEXT_ETAG: Final = message(
+    "TT6960",
+    "The ETag of this version is {etag}: a call with it as {argument} changes this version, and no later one.",
+    "此版本的 ETag 为 {etag}：以它作为 {argument} 的调用只会更改此版本，不会更改之后的版本。",
+)
 API_RESULT_UNEXPECTED: Final = message(
     "TT6918",
     "{operation} succeeded with status {status}, and its answer is not the JSON that the description promises. Do not "
