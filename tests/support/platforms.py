@@ -201,7 +201,12 @@ PARTS = (
     Part(
         "tools of an HTTP API",
         (
-            *_toolbox("test_openapi_description.py", "test_openapi_plan.py", "test_openapi_requests.py"),
+            *_toolbox(
+                "test_openapi_description.py",
+                "test_openapi_plan.py",
+                "test_openapi_requests.py",
+                "test_openapi_export.py",
+            ),
             "tests/services",
         ),
         families=("openapi",),

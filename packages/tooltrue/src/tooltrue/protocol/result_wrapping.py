@@ -42,17 +42,21 @@ def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def moved(schema: Mapping[str, Json], to: str) -> dict[str, Json]:
-    """The same schema where it is not a document of its own, but stands at ``to`` (``#/…``) of another one. A schema
-    with an ``$id`` stays a resource of its own, and as it is."""
-    move = _Moved(schema, to)
-    return move.part(schema, BASE) if move.document == BASE else dict(schema)
+    """The same schema where it is not a document of its own, but stands at ``to`` (``#/…``) of another one. It loses
+    its ``$id``, since readers of such documents do not look for one."""
+    parts = _Moved(schema, to, loses_id=True).part(schema, BASE)
+    parts.pop("$id", None)
+    return parts
 
 
 class _Moved:
     """Rewrites the references to the former root, which is now at ``to``, in parts of a schema. The parts of the root
-    named by ``stays`` stay at the root. ``document`` is the root's own address."""
+    named by ``stays`` stay at the root. ``document`` is the root's own address, which is gone if it ``loses_id``."""
 
-    def __init__(self, schema: Mapping[str, Json], to: str, stays: Sequence[str] = ()) -> None:
+    def __init__(
+        self, schema: Mapping[str, Json], to: str, stays: Sequence[str] = (), *, loses_id: bool = False
+    ) -> None:
+        self._loses_id = loses_id
         self._to = to
         self._stays = [[name] for name in stays]
         # Draft-07, section 8.3: siblings of a $ref are ignored.
@@ -90,4 +94,5 @@ class _Moved:
             return text  # targets in a part with its own address, and anchors, have moved along
         if unquote(pointer).split("/")[1:2] in self._stays:
             return text
-        return text.partition("#")[0] + self._to + pointer
+        address = "" if self._loses_id and base == self.document else text.partition("#")[0]
+        return f"{address}{self._to}{pointer}"
