@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from browser.payloads import PAYLOADS
 from support.console import House, Visitor
 from support.pages import hostile_markup, words
 from tooltrue import Server
-from tooltrue.client.config import ServerConfig
+from tooltrue.cli.main import cli
+from tooltrue.client.config import ServerConfig, read_config
 from tooltrue.contract.contract import Contract
+from tooltrue.contract.lock import Lock, write
 from tooltrue.contract.neighbours import NOBODY
 from tooltrue.host.pins import Pin, Pins
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.urls import open_log
+from tooltrue_console.desk import Desk, DeskSettings
 from tooltrue_console.pages import contracts as page_module
 
 MAIL: dict[str, Any] = {
@@ -35,14 +41,14 @@ class Pinned:
     """A console over the pins of a user: one server, as it was accepted and as it is published now."""
 
     def __init__(
-        self, folder: Path, *published: Mapping[str, Any], accepted: Any = (MAIL,), label: str = "post"
+        self, folder: Path, *published: Mapping[str, Any], accepted: Any = (MAIL,), label: str = "post", **settings: Any
     ) -> None:
         self.pin = Pins().of("servers.json", ServerConfig(label, label, url="https://post.example/mcp"))
         self.publish(*accepted)
         if published:
             self.publish(*published)
         (self.key,) = Pins().known_keys()
-        self.house = House(folder)
+        self.house = House(folder, **settings)
 
     def publish(self, *tools: Mapping[str, Any]) -> None:
         again = Pin(self.pin.server, self.pin.file, self.pin.waiting)
@@ -368,3 +374,59 @@ def test_the_page_is_in_chinese_too(tmp_path: Path):
     text = pinned.visited(scenario)
     assert "文字（text）" in text
     assert "全部接受" in text
+
+
+# --- excuses, lock files, and decisions in a terminal -----------------------------------------------------------------
+
+
+def test_a_finding_that_the_operators_file_excuses_is_shown_with_the_reason_and_not_counted(tmp_path: Path):
+    codes = sorted({*re.findall(r"TT97\d\d", words(Pinned(tmp_path).page()))})
+    rows = [f'[[check.excused]]\ncode = "{code}"\ntools = "mail"\nreason = "It says {code}."\n' for code in codes]
+    file = tmp_path / "tooltrue.toml"
+    file.write_text("".join(rows))
+    excused = Pinned(tmp_path, config=str(file))
+    text = words(excused.page())
+    assert codes
+    assert "Findings of check" not in text
+    assert "Excused by the operator's file" in text
+    assert f"tooltrue.toml:1: It says {codes[0]}." in text
+    assert re.search(r"post 1 \d+ 0 as accepted", words(excused.page("/contracts")))
+
+
+def test_a_lock_file_is_a_contract_of_the_page(tmp_path: Path):
+    file = tmp_path / "tooltrue.lock"
+    write(file, Lock(Contract.of([WIPE]), "attic"))
+    pinned = Pinned(tmp_path, locks=[str(file), str(tmp_path / "none.lock")])
+    listed = pinned.page("/contracts")
+    assert re.search(r"attic 1 \d+ \d+ a lock file", words(listed))
+    assert re.search(r"none.lock .* cannot be read", words(listed))
+    (path,) = re.findall(r'href="/console(/contracts/lock-\w+)"><bdi>attic', listed)
+    text = words(pinned.page(path))
+    assert "Wipe the disk." in text
+    assert f"its history is that of its repository: {file}" in text
+
+
+def test_a_decision_in_a_terminal_is_in_the_history_of_the_contract(tmp_path: Path):
+    servers = tmp_path / "servers.json"
+    servers.write_text(json.dumps({"mcpServers": {"post": {"url": "https://post.example/mcp"}}}))
+    (config,) = read_config(str(servers)).servers
+    pin = Pins().of(str(servers), config)
+    for tool in (MAIL, CHANGED):
+        Pin(pin.server, pin.file, pin.waiting).judge(Contract.of([dict(tool)]), NOBODY)
+    result = CliRunner().invoke(cli, ["pins", str(servers), "post", "mail", "--accept", "--yes"])
+    assert result.exit_code == 0, result.output
+    house = House(tmp_path)
+    desk = Desk(DeskSettings(approvals=house.settings.approvals))
+
+    async def history() -> list[dict[str, Any]]:
+        return await desk.acts.about("contract", pin.file.stem, 5)
+
+    (act,) = asyncio.run(history())
+    assert (act["decision"], act["subject"], act["how"], act["outcome"]) == (
+        "accept definition",
+        "mail",
+        "terminal",
+        "ok",
+    )
+    assert act["arguments"]["changes"]
+    assert act["who"]

@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tooltrue.errors import ConfigurationError, StateError, TooltrueError
+from tooltrue.policy.audit.acts import open_acts
 from tooltrue.policy.audit.log_queries import record_of, search_back
 from tooltrue.state.log import Log, timestamp
-from tooltrue.state.places import beside
-from tooltrue.state.seal import name_of, sealing
 from tooltrue.state.urls import open_log
 from tooltrue_console.sessions import Person
 from tooltrue_console.wording import CONSOLE_NOT_RECORDED
@@ -53,7 +52,7 @@ class Acts:
             **origin,
             **facts,
         }
-        async with self._opened() as log:
+        async with open_acts(self.url) as log:
             await self._append(log, {**body, "kind": "intent"})
             try:
                 yield
@@ -81,12 +80,3 @@ class Acts:
             await log.append({**record, "at": timestamp(self._clock())})
         except StateError as error:
             raise ConfigurationError.of(CONSOLE_NOT_RECORDED, problem=error.say()) from error
-
-    @asynccontextmanager
-    async def _opened(self) -> AsyncGenerator[Log]:
-        async with open_log(self.url) as log:
-            if place := beside(self.url, ".seal"):
-                async with sealing(log, place, of=name_of(self.url)):
-                    yield log
-            else:
-                yield log

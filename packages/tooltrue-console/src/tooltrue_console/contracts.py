@@ -1,5 +1,5 @@
-"""The contracts that the console knows: those that hosts and gateways of this user have pinned, and that of the server
-beside.
+"""The contracts that the console knows: those that hosts and gateways of this user have pinned, that of the server
+beside, and lock files that the operator names.
 
 A pin is known by its key, which is the name of its file. One that cannot be read is a problem of its own, and the
 others are shown all the same.
@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tooltrue.app import Server
 from tooltrue.contract.contract import Contract
+from tooltrue.contract.digests import digest
+from tooltrue.contract.lock import read
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.host.pins import Pin, Pins, Review
 from tooltrue_check.findings import RuleFinding, check_contracts
@@ -31,7 +35,8 @@ _REMEMBERED: Final = 50
 @dataclass(frozen=True, slots=True)
 class ContractSource:
     """One contract: the accepted one of a ``pin``, with the ``review`` of a changed one that is pending and its
-    contract ``published``; or that of the server beside, without a pin. ``problem`` tells why it cannot be read."""
+    contract ``published``; or, without a pin, that of the server beside, or that in the lock ``file``. ``problem``
+    tells why it cannot be read."""
 
     key: str
     server: str
@@ -39,14 +44,16 @@ class ContractSource:
     pin: Pin | None = None
     review: Review | None = None
     published: Contract | None = None
+    file: Path | None = None
     problem: TooltrueError | None = None
 
 
 class Contracts:
-    """``server`` is the server that the console stands beside."""
+    """``server`` is the server that the console stands beside, ``locks`` are lock files, as of ``tooltrue lock``."""
 
-    def __init__(self, server: Server | None, pins: Pins | None = None) -> None:
+    def __init__(self, server: Server | None, pins: Pins | None = None, locks: Sequence[str] = ()) -> None:
         self._server = server
+        self._locks = {f"lock-{digest(str(Path(file).absolute()))[:32]}": Path(file) for file in locks}
         self._pins = pins or Pins()
         self._findings: OrderedDict[str, tuple[RuleFinding, ...]] = OrderedDict()
 
@@ -54,12 +61,15 @@ class Contracts:
         """Every contract, by the name of its server; that of the server beside first."""
         pinned = await asyncio.to_thread(lambda: [_pinned(self._pins, key) for key in self._pins.known_keys()])
         beside = [] if self._server is None else [await _beside(self._server)]
-        return [*beside, *sorted(pinned, key=lambda one: (one.server, one.key))]
+        locked = await asyncio.to_thread(lambda: [_locked(key, file) for key, file in self._locks.items()])
+        return [*beside, *locked, *sorted(pinned, key=lambda one: (one.server, one.key))]
 
     async def one(self, key: str) -> ContractSource:
         """The contract with this key. ``ConfigurationError`` if there is none."""
         if key == BESIDE and self._server is not None:
             return await _beside(self._server)
+        if key in self._locks:
+            return await asyncio.to_thread(_locked, key, self._locks[key])
         if key not in await asyncio.to_thread(self._pins.known_keys):
             raise ConfigurationError.of(CONSOLE_CONTRACT_UNKNOWN, key=key[:40])
         return await asyncio.to_thread(_pinned, self._pins, key)
@@ -83,6 +93,14 @@ def _checked(source: ContractSource) -> tuple[RuleFinding, ...]:
 async def _beside(server: Server) -> ContractSource:
     inventory = await server.inventory()
     return ContractSource(BESIDE, server.name, Contract.of(tool.definition for tool in inventory.tools))
+
+
+def _locked(key: str, file: Path) -> ContractSource:
+    try:
+        lock = read(file)
+    except TooltrueError as error:
+        return ContractSource(key, file.name, Contract(), file=file, problem=error)
+    return ContractSource(key, lock.name or file.name, lock.contract, file=file)
 
 
 def _pinned(pins: Pins, key: str) -> ContractSource:

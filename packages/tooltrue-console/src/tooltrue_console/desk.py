@@ -13,9 +13,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tooltrue.app import Server
+from tooltrue.policy.audit.acts import acts_url
 from tooltrue.policy.consent.approvals import Approvals, Ticket, approvals_url
 from tooltrue.state.facts import Facts
-from tooltrue.state.places import audit_files, sqlite_url, state_folder
+from tooltrue.state.places import audit_files, sqlite_url
 from tooltrue.state.urls import open_facts
 from tooltrue_console.activity import PATIENCE_SECONDS, Activity, LogHour
 from tooltrue_console.acts import Acts
@@ -36,14 +37,15 @@ _FRESH_SECONDS = 1.0
 class DeskSettings:
     """The operator's choices. ``approvals`` is the URL of the store of tickets and sessions, ``logs`` has further audit
     logs by name, ``acts`` is the URL of the log of what people do here. ``approves_own``: the caller of a tool may
-    approve the call. ``config`` is the operator's file, and ``server`` the server that the console stands beside, whose
-    file takes precedence."""
+    approve the call. ``config`` is the operator's file, ``locks`` are lock files, and ``server`` is the server that the
+    console stands beside, whose file takes precedence."""
 
     approvals: str = ""
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     acts: str = ""
     approves_own: bool = False
     config: str = ""
+    locks: Sequence[str] = ()
     server: Server | None = None
 
 
@@ -74,10 +76,10 @@ class Desk:
         self.tried = tried or TriedServers()
         self.pending = SharedView(self._pending)
         """The ids of the pending tickets, live."""
-        self.acts = Acts(settings.acts or sqlite_url(state_folder() / "console" / "acts.db"), clock=clock)
+        self.acts = Acts(settings.acts or acts_url(), clock=clock)
 
         self.logs = Logs(self._log_urls)
-        self.contracts = Contracts(settings.server)
+        self.contracts = Contracts(settings.server, locks=settings.locks)
         self._activity = Activity(self.logs, clock=clock, patience=patience)
         self.long_reads = LongReads()
         self.parts = SharedViews[tuple[str, str]]()

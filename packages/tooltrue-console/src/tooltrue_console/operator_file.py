@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,10 +11,12 @@ from tooltrue.errors import ConfigurationError
 from tooltrue.policy.config import OperatorConfig, examine, text_of
 from tooltrue.policy.guard import Guard
 from tooltrue.policy.rules.rule import Rules
+from tooltrue_check.excuses import Excuse, excuses_in
+from tooltrue_check.findings import RuleFinding
 from tooltrue_console.desk import DeskSettings
 from tooltrue_console.wording import CONSOLE_FILE_WITHOUT_RULES, CONSOLE_RULES_UNKNOWN
 
-__all__ = ["OperatorFile", "guard_of", "operator_file", "rules_of", "without_passwords"]
+__all__ = ["OperatorFile", "excused_by", "excuses_of", "guard_of", "operator_file", "rules_of", "without_passwords"]
 
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^\s\"'@]*@")
 
@@ -66,6 +69,20 @@ def rules_of(config: OperatorConfig, server: str) -> Rules:
     if rules is None:
         raise ConfigurationError.of(CONSOLE_FILE_WITHOUT_RULES)
     return rules
+
+
+def excuses_of(settings: DeskSettings) -> Sequence[Excuse]:
+    """The rules of check from which the file excuses tools; none if there is no file, or it has a mistake, which the
+    page on rules tells."""
+    try:
+        return tuple(excuses_in(operator_file(settings).config))
+    except ConfigurationError:
+        return ()
+
+
+def excused_by(finding: RuleFinding, excuses: Sequence[Excuse]) -> Excuse | None:
+    """The excuse that covers a finding, if any does."""
+    return next((one for one in excuses if one.covers(finding)), None)
 
 
 def without_passwords(text: str) -> str:

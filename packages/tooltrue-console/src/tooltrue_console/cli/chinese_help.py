@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "--store": "工单和会话的存储。默认：审批的存储。",
         "--log": "另一个审计日志：sqlite:PATH 或 postgresql://…",
         "--config": "运维配置文件：规则、设置与登录方式。",
+        "--lock": "一个锁定文件，显示于契约页面。",
         "--acts": "记录此处各项操作的日志。默认：当前用户的一个文件。",
         "--approve-own": "允许工具的调用方批准该调用。",
         "--link": "显示新的链接，然后结束。",

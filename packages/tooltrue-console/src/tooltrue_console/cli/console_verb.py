@@ -40,6 +40,7 @@ _ADDRESS = "127.0.0.1:8765"
     "--log", "logs", multiple=True, metavar="NAME=URL", help="A further audit log: sqlite:PATH or postgresql://…"
 )
 @click.option("--config", metavar="FILE", help="The operator's file: rules, settings, sign-in.")
+@click.option("--lock", "locks", multiple=True, metavar="FILE", help="A lock file, for the page on contracts.")
 @click.option("--acts", metavar="URL", help="The log of what people do here. Default: a file of your own.")
 @click.option("--approve-own", is_flag=True, help="Let the caller of a tool approve the call.")
 @click.option("--link", "link_only", metavar="URL", is_flag=False, flag_value="", help="Print a new link, and end.")
@@ -51,6 +52,7 @@ def command(
     store: str | None,
     logs: tuple[str, ...],
     config: str | None,
+    locks: tuple[str, ...],
     acts: str | None,
     approve_own: bool,
     link_only: str | None,
@@ -64,7 +66,7 @@ def command(
     that the operator's file names, with the scopes console:read, console:approve and console:admin.
     """
     settings = DeskSettings(
-        store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own, config=config or ""
+        store or "", dict(map(_named_log, logs)), acts or "", approves_own=approve_own, config=config or "", locks=locks
     )
     if link_only is not None:
         new_link(Desk(settings), link_only.rstrip("/") or f"http://{_ADDRESS}{BASE}")

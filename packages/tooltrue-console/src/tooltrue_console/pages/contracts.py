@@ -19,12 +19,14 @@ from tooltrue.contract.digests import Definition, digest
 from tooltrue.contract.wording import CHANGE_TOOL_RENAMED
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Review
-from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
+from tooltrue.jsonrpc.messages import encode, is_array, is_object
 from tooltrue.policy.consent.argument_display import display_document, display_text
 from tooltrue.tools.search.token_estimate import estimated
+from tooltrue_check.excuses import Excuse
 from tooltrue_check.findings import RuleFinding
 from tooltrue_console.contracts import BESIDE, MAX_CHECKED, ContractSource
 from tooltrue_console.desk import Desk
+from tooltrue_console.operator_file import excused_by, excuses_of
 from tooltrue_console.pages.doctor import finding_row
 from tooltrue_console.sessions import ADMIN
 from tooltrue_console.side_by_side import side_by_side
@@ -41,26 +43,27 @@ __all__ = ["ENDPOINTS", "MAX_REVIEWED"]
 MAX_REVIEWED: Final = 1_000_000
 """Characters of changed definitions that a page shows. A larger change is decided elsewhere, since it must be seen in
 full."""
-_MAX_RECORDED: Final = 200_000
 _MAX_TOOLS: Final = 500
 _MAX_DEFINITION: Final = 20_000
 _HISTORY: Final = 20
 
 
 async def show_all(desk: Desk, visit: PageVisit) -> Answer:
-    rows = [await _row(desk, one, visit.language) for one in await desk.contracts.all()]
+    excuses = excuses_of(desk.settings)
+    rows = [await _row(desk, one, excuses, visit.language) for one in await desk.contracts.all()]
     return Html("contracts.html", {"rows": rows}, title="contracts")
 
 
-async def _row(desk: Desk, source: ContractSource, language: str) -> Mapping[str, Any]:
+async def _row(desk: Desk, source: ContractSource, excuses: Sequence[Excuse], language: str) -> Mapping[str, Any]:
     findings = await desk.contracts.findings(source)
+    open_findings = None if findings is None else [one for one in findings if not excused_by(one, excuses)]
     tokens = await asyncio.to_thread(_tokens, source.contract)
     return {
         "key": source.key,
         "server": source.server,
         "tools": len(source.contract.tools),
         "tokens": sum(tokens.values()),
-        "findings": None if findings is None else len(findings),
+        "findings": None if open_findings is None else len(open_findings),
         "state": _state(source),
         "problem": "" if source.problem is None else source.problem.say(language),
     }
@@ -71,6 +74,8 @@ def _state(source: ContractSource) -> str:
         return "contract_broken"
     if source.key == BESIDE:
         return "contract_beside"
+    if source.file is not None:
+        return "contract_file"
     if source.review is None:
         return "contract_accepted"
     return "contract_refused" if source.review.is_refused else "contract_pending"
@@ -104,9 +109,10 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "key": source.key,
         "server": source.server,
         "is_pinned": source.pin is not None,
+        "file": "" if source.file is None else str(source.file),
         "pin": source.contract.pin,
         "instructions": source.contract.instructions or "",
-        "tools": _tools(source.contract, tokens, findings or (), visit.language),
+        "tools": _tools(source.contract, tokens, findings or (), excuses_of(desk.settings), visit.language),
         "left_out": max(0, len(source.contract.tools) - _MAX_TOOLS),
         "tokens": sum(tokens.values()),
         "review": review,
@@ -118,11 +124,19 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
 
 
 def _tools(
-    contract: Contract, tokens: Mapping[str, int], findings: Sequence[RuleFinding], language: str
+    contract: Contract,
+    tokens: Mapping[str, int],
+    findings: Sequence[RuleFinding],
+    excuses: Sequence[Excuse],
+    language: str,
 ) -> list[Mapping[str, Any]]:
-    of_tool = defaultdict[str, list[Mapping[str, str]]](list)
+    of_tool, excused = defaultdict[str, list[Mapping[str, str]]](list), defaultdict[str, list[Mapping[str, str]]](list)
     for finding in findings:
-        of_tool[finding.tool].append(finding_row(finding, language))
+        row = finding_row(finding, language)
+        if (excuse := excused_by(finding, excuses)) is None:
+            of_tool[finding.tool].append(row)
+        else:
+            excused[finding.tool].append({**row, "reason": excuse.reason, "where": excuse.place})
     return [
         {
             "name": name,
@@ -130,6 +144,7 @@ def _tools(
             "description": str(contract.tools[name].get("description", "")),
             "definition": _cut(display_document(dict(contract.tools[name]))),
             "findings": of_tool[name],
+            "excused": excused[name],
         }
         for name in sorted(contract.tools)[:_MAX_TOOLS]
     ]
@@ -137,7 +152,7 @@ def _tools(
 
 def _act(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A decision with what was shown, as it is in its record."""
-    members = ("at", "decision", "subject", "who", "address", "outcome", "code", "accepted", "published")
+    members = ("at", "decision", "subject", "who", "address", "how", "outcome", "code", "accepted", "published")
     display = record.get("arguments")
     changes = display.get("changes") if is_object(display) else ()
     return {
@@ -257,7 +272,7 @@ async def _decide(desk: Desk, visit: PageVisit, act: str, key: str) -> Answer:
     origin = {"address": visit.address, "agent": visit.agent, "how": visit.person.how}
     subject = names[0] if names else source.server
     facts = {"contract": source.key, "instance": source.server, **digests}
-    async with desk.acts.recorded(act, subject, visit.person, origin, _display(review), **facts):
+    async with desk.acts.recorded(act, subject, visit.person, origin, review.shown(), **facts):
         if act == "refuse contract":
             await asyncio.to_thread(pin.refuse, review)
         else:
@@ -274,14 +289,6 @@ def _bound(source: ContractSource, visit: PageVisit, key: str) -> tuple[Pin, Rev
         if all(visit.form.get(member) == value for member, value in digests.items()) and bool(names) == bool(key):
             return pin, review, digests, names
     raise ConfigurationError.of(CONSOLE_CONTRACT_CHANGED, server=source.server)
-
-
-def _display(review: Review) -> Mapping[str, Json]:
-    """The change as it was shown; of a large one, the counts and the names. The digests are in the record too."""
-    data = review.data()
-    if len(encode(data)) <= _MAX_RECORDED:
-        return data
-    return {"counts": data["counts"], "worst": data["worst"], "names": sorted(review.names)[:100], "cut": True}
 
 
 ENDPOINTS: Final[Sequence[Endpoint]] = (

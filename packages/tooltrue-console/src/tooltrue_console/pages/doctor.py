@@ -23,6 +23,7 @@ from tooltrue_check.doctor.symptoms import Diagnosis, Symptom, diagnose
 from tooltrue_check.doctor.time_window import add_since, begin_of
 from tooltrue_check.findings import RuleFinding
 from tooltrue_console.desk import Desk
+from tooltrue_console.operator_file import excused_by, excuses_of
 from tooltrue_console.visits import Answer, Endpoint, Html, PageVisit
 
 __all__ = ["ENDPOINTS", "MAX_READ", "finding_row"]
@@ -88,7 +89,9 @@ async def _published(desk: Desk, server: str) -> tuple[list[str] | None, Sequenc
     """The tools of the server with this log and the findings in them; ``None`` if its contract is not known."""
     named = [one for one in await desk.contracts.all() if one.server == server and one.problem is None]
     tools = sorted({name for one in named for name in one.contract.tools})
-    findings = [finding for one in named for finding in await desk.contracts.findings(one) or ()]
+    excuses = excuses_of(desk.settings)
+    every = [finding for one in named for finding in await desk.contracts.findings(one) or ()]
+    findings = [finding for finding in every if excused_by(finding, excuses) is None]
     return tools if named else None, findings
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import click
 
+from tooltrue._internal.platform.users import operating_system_user
 from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import is_somebody_here, one_line, tell
 from tooltrue.cli.terminal_prompts import confirmed
@@ -15,6 +20,8 @@ from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIG
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Pins, Review
+from tooltrue.policy.audit.acts import acts_url, open_acts
+from tooltrue.state.log import timestamp
 
 __all__ = ["command"]
 
@@ -69,7 +76,9 @@ def _accept(pin: Pin, review: Review | None, tools: tuple[str, ...], yes: bool) 
     _show([review])
     what = ", ".join(tools) or "all of it"
     if yes or confirmed(f"\nAccept {one_line(what)}?"):
-        pin.accept(review, tools or None)
+        act = "accept definition" if tools else "accept contract"
+        accept = partial(pin.accept, review, tools or None)
+        asyncio.run(_decide(act, tools or (pin.server,), pin, review, accept))
         tell(f"Accepted: {one_line(what)}.")
     else:
         tell("No change was accepted.")
@@ -80,8 +89,31 @@ def _refuse(pin: Pin, review: Review | None) -> None:
         tell("No entry waits.")
         return
     _show([review])
-    pin.refuse(review)
+    asyncio.run(_decide("refuse contract", (pin.server,), pin, review, partial(pin.refuse, review)))
     tell("Refused: it stays hidden, and can still be accepted.")
+
+
+async def _decide(act: str, subjects: Sequence[str], pin: Pin, review: Review, decide: Callable[[], None]) -> None:
+    """Do what a person has decided, and record it before and after, as the console does. ``StateError`` if it cannot
+    be recorded, before anything is done."""
+    accepted, _ = pin.contracts()
+    record = {
+        "accepted": accepted.pin,
+        "arguments": review.shown(),
+        "contract": pin.file.stem,
+        "decision": act,
+        "how": "terminal",
+        "instance": pin.server,
+        "published": review.digest,
+        "who": operating_system_user(),
+    }
+    async with open_acts(acts_url()) as log:
+        ids = {subject: secrets.token_hex(8) for subject in subjects}
+        for end in ({"kind": "intent"}, {"kind": "act", "outcome": "ok"}):
+            for subject, id in ids.items():
+                await log.append({**record, **end, "at": timestamp(time.time()), "id": id, "subject": subject})
+            if end["kind"] == "intent":
+                decide()
 
 
 def _show(reviews: Iterable[Review]) -> None:

@@ -30,12 +30,14 @@ from tooltrue.contract.wording import FILE_NOT_WRITABLE
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
 from tooltrue.host.admission import AdmissionVerdict, Entry, scanned, suspicious
 from tooltrue.host.wording import CONTRACT_CHANGED_SINCE_REVIEW, DEFINITION_DRIFTED, DEFINITION_NOT_YET_ACCEPTED
-from tooltrue.jsonrpc.messages import Json
+from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.policy.consent.approvals import place_of
 from tooltrue.protocol.types import replaced
 from tooltrue.state.places import state_folder
 
 __all__ = ["Pin", "Pins", "Review", "instance_of"]
+
+_MAX_RECORDED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,13 @@ class Review:
     def data(self) -> dict[str, Json]:
         findings = {name: [one.data() for one in those] for name, those in self.findings.items()}
         return {**self.changes.data(), "findings": findings, "refused": self.is_refused}
+
+    def shown(self) -> dict[str, Json]:
+        """The data for the record of a decision; of a large change, the counts and the names."""
+        data = self.data()
+        if len(encode(data)) <= _MAX_RECORDED:
+            return data
+        return {"counts": data["counts"], "worst": data["worst"], "names": sorted(self.names)[:100], "cut": True}
 
     def lines(self, language: str = "en") -> Iterator[str]:
         yield from self.changes.lines(language)
