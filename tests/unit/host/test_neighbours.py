@@ -11,7 +11,10 @@ import pytest
 
 from support.hosting import OPEN, Published, tool
 from tooltrue.client.config import HostConfig, ServerConfig
+from tooltrue.contract.contract import Contract
+from tooltrue.contract.neighbours import Neighbours
 from tooltrue.errors import ConnectionLost
+from tooltrue.host.admission import AdmissionVerdict
 from tooltrue.host.host import Host
 from tooltrue.host.pins import Pins
 from tooltrue.host.servers import Patience
@@ -110,3 +113,22 @@ def test_a08_twin_an_accepted_server_stays_admitted_when_a_new_server_joins(tmp_
 async def _accepted(host: Host) -> None:
     async with asyncio.timeout(LIMIT), host:
         host.accept(next(review for review in host.reviews if review.server == "calc"))
+
+
+def test_each_server_is_inspected_twice_however_many_start() -> None:
+    """Once as it becomes ready, and once when all tools are known: before the host is used."""
+    names = [f"tool_{number}" for number in range(6)]
+    known: dict[str, list[int]] = {name: [] for name in names}
+
+    def judge(contract: Contract, neighbours: Neighbours) -> AdmissionVerdict:
+        [own] = contract.tools
+        known[own].append(sum(neighbours.owner(name) is not None for name in names))
+        return AdmissionVerdict()
+
+    async def run() -> None:
+        servers = {f"s{number}": Published(tool(name)) for number, name in enumerate(names)}
+        async with asyncio.timeout(LIMIT), Host(servers, **OPEN, judge=judge, audit=False):
+            assert {len(counts) for counts in known.values()} == {2}
+            assert {counts[1] for counts in known.values()} == {5}
+
+    asyncio.run(run())

@@ -196,6 +196,7 @@ class Host:
         """The servers of this host."""
         self._newest = self.present.servers
         self._alive: list[HostedServer] = []
+        self._is_opening = False
         self._endings: set[asyncio.Task[None]] = set()
         self.catalogue = Catalogue(self.present.parts)
         self._names: frozenset[str] = frozenset()
@@ -288,7 +289,12 @@ class Host:
         for one in self._alive:
             one.start()
         try:
-            await self._all_settled(self._alive)
+            self._is_opening = True
+            try:
+                await self._all_settled(self._alive)
+            finally:
+                self._is_opening = False
+            await self._reinspected()
             yield
         finally:
             ending, self._alive = self._alive, []
@@ -305,6 +311,16 @@ class Host:
             is_asked = is_asked or self._at_person.locked()
         for one in waiting:
             one.cancel()
+
+    async def _reinspected(self) -> None:
+        """Inspect the definitions of all servers among those of the others, which were not all known at first."""
+        wakes = [one.life.wake for one in self._newest.values() if one.life.state == "ready"]
+        for wake in wakes:
+            wake.reinspect()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.patience.ready):
+                for wake in wakes:
+                    await wake.inspected.wait()
 
     def _neighbours(self, label: str) -> Neighbours:
         """The known tools of the other servers. The order of the file decides which server came first, so no server can
@@ -535,7 +551,7 @@ class Host:
             self._announce(Announcement("lost", names=tuple(sorted(lost))))
         if added := self._names - names_before:
             self._announce(Announcement("found", names=tuple(sorted(added))))
-        if lost or added:
+        if (lost or added) and not self._is_opening:  # each server that starts would have all others inspected again
             for one in self._newest.values():
                 one.life.wake.reinspect()
         before, self._quarantined = self._quarantined, _names_of(self.catalogue.quarantined)

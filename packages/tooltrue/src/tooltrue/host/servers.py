@@ -57,6 +57,8 @@ class Wake:
         self.lost: Exception | None = None
         self.is_doubted = False
         self.needs_inspection = False
+        self.inspected = asyncio.Event()
+        self.inspected.set()
         self._has_changed = False
         self._rests = False
         self._pause = _FIRST_REST_SECONDS
@@ -78,8 +80,9 @@ class Wake:
 
     def reinspect(self) -> None:
         """Request an inspection because the tools of another server have changed: definitions here may refer to
-        them."""
+        them. ``inspected`` is set when it has ended, or will never run."""
         self.needs_inspection = True
+        self.inspected.clear()
         self._event.set()
 
     def refresh_now(self) -> None:
@@ -186,11 +189,14 @@ class Life:
             self._turn("starting")
         client = await self.connect(wake)
         self.starts += 1
-        async with self._opened(client):
-            self._turn("ready")
-            while True:
-                await wake.wait()
-                await self._handle_events(client, wake)
+        try:
+            async with self._opened(client):
+                self._turn("ready")
+                while True:
+                    await wake.wait()
+                    await self._handle_events(client, wake)
+        finally:
+            wake.inspected.set()
 
     @contextlib.asynccontextmanager
     async def _opened(self, client: Client) -> AsyncGenerator[None]:
@@ -236,3 +242,5 @@ class Life:
         if wake.needs_inspection:
             wake.needs_inspection = False
             await self.remote.inspect_again()
+        if not wake.needs_inspection:
+            wake.inspected.set()
