@@ -73,7 +73,8 @@ class UpstreamTraffic:
         """Run one round of an operation, over the common connection or over one of the caller. Raises ``ToolError`` if
         the server is busy or does not answer at present."""
         began = self._clock()
-        breaker = self._breaker(None if is_common else caller)
+        key = None if is_common else caller
+        breaker = self._breakers.get(key) or self._new_breaker(key)
         outcome, is_trial = "refused", False
         try:
             if not self.slots.try_take():
@@ -109,14 +110,12 @@ class UpstreamTraffic:
             seconds = math.ceil(self._limits.waiting_seconds)
             raise ToolError.of(UPSTREAM_BUSY, server=self._label, running=self.slots.running, seconds=seconds) from None
 
-    def _breaker(self, caller: str | None) -> CircuitBreaker:
-        breaker = self._breakers.get(caller)
-        if breaker is None:
-            if len(self._breakers) >= _MOST_BREAKERS:
-                del self._breakers[next(iter(self._breakers))]
-            limits = self._limits
-            breaker = CircuitBreaker(self._label, limits.failures, limits.pause_seconds, self._clock)
-            self._breakers[caller] = breaker
+    def _new_breaker(self, caller: str | None) -> CircuitBreaker:
+        if len(self._breakers) >= _MOST_BREAKERS:
+            del self._breakers[next(iter(self._breakers))]
+        limits = self._limits
+        breaker = CircuitBreaker(self._label, limits.failures, limits.pause_seconds, self._clock)
+        self._breakers[caller] = breaker
         return breaker
 
 

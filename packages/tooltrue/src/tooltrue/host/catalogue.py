@@ -216,7 +216,7 @@ class Catalogue:
 
     def _tables_for(self, context: RequestContext) -> _Tables:
         """The tables of a caller, over the definitions that it has. Callers with the same ones share them."""
-        if not self._has_lists_of_callers:
+        if not self._remotes_of_callers or not self._has_lists_of_callers:
             return self._tables
         definitions = tuple(part.remote.definitions(context) for part in self._parts)
         if definitions == tuple(part.remote.definitions() for part in self._parts):

@@ -209,6 +209,8 @@ class Remote:
     def definitions(self, context: RequestContext | None = None) -> Definitions:
         """The admitted definitions for this caller; without one, those that the host itself reads. The same object
         while they do not change."""
+        if self._callers is None:
+            return self._definitions
         callers = self._callers_of(context)
         return self._definitions if callers is None or context is None else callers.definitions(context)
 

@@ -67,7 +67,7 @@ class _Declared(Wrapper, frozen=True):
 
     def known_tool(self, name: str, context: RequestContext) -> Tool | None:
         tool = self.inner.known_tool(name, context)
-        return None if tool is None else self._changed(tool)
+        return None if tool is None else self._tools.of(tool, self.change)
 
     def call_tool(self, call: ToolCall) -> CoroutineType[Any, Any, ToolOutcome]:
         return self._call_found(call) if call.tool is None else self.inner.call_tool(call)
