@@ -211,6 +211,13 @@ def test_a_read_is_repeated_while_the_api_is_busy_and_a_write_is_not():
     assert len(site.asked) == 4
 
 
+@pytest.mark.parametrize("tool", ["get_pet_by_id", "delete_pet"])
+def test_a_wait_beyond_the_time_of_a_call_is_for_the_model(tool: str):
+    result, _ = ask(tool, petId="7", answer=Said(429, {"message": "Slow down"}, (("retry-after", "3600"),)))
+    assert "Call again in 3600 s" in result.text
+    assert result.text.endswith("[TT6913]")
+
+
 def test_a_write_whose_answer_is_lost_may_have_taken_effect():
     assert ask("create_pet", body={"name": "Rex"}, answer=Said(drop=True))[0].text.endswith("[TT6915]")
     assert ask("get_pet_by_id", petId="7", answer=Said(drop=True))[0].text.endswith("[TT6916]")

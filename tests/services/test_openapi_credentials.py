@@ -32,6 +32,8 @@ from tooltrue import Client, OAuth, Server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.token_exchange import ExchangeSettings
+from tooltrue.transport.addresses import parse
+from tooltrue.transport.fetch import Fetcher
 from tooltrue_toolbox.openapi.auth_file import read_auth
 from tooltrue_toolbox.openapi.openapi_tools import address_of, load_api
 from tooltrue_toolbox.openapi.token_sources import CallerTokens, ClientTokens, ClientTokenSettings
@@ -257,6 +259,27 @@ def test_a_certificate_authenticates_where_the_scheme_wants_it(
         )
     assert result.value == {"name": "ours"}
     assert site.asked[0].headers["x-key"] == "x-key-of-the-test"
+
+
+def test_no_host_but_the_named_one_sees_the_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    ours, theirs = (certificate(tmp_path, name, b"of-the-key") for name in ("ours", "theirs"))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(ours))
+    tls.load_cert_chain(theirs, password="of-the-key")
+    tls.verify_mode = ssl.CERT_OPTIONAL
+    own = ssl.create_default_context(cafile=str(theirs))
+    own.load_cert_chain(ours, password="of-the-key")
+    monkeypatch.setenv("SSL_CERT_FILE", str(theirs))
+
+    def moved(asked: Asked) -> Said:
+        return Said(302, "", (("location", f"{other.url}/"),))
+
+    async def use() -> None:
+        fetcher = Fetcher([site.url], beside=parse("127.0.0.1"), redirects=1, named_tls=own)
+        assert (await fetcher.request("GET", site.url)).url == f"{other.url}/"
+
+    with running(lambda asked: Said(200, {}), tls) as other, running(moved, tls) as site:
+        asyncio.run(use())
+    assert [one.certificate for one in (*site.asked, *other.asked)] == ["ours", ""]
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------

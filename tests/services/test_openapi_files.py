@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import email.message
 import email.parser
 from pathlib import Path
@@ -125,6 +126,25 @@ def test_a_stored_result_is_sent_by_its_uri_and_only_by_the_caller_that_has_it()
     assert (judge.faults, sent.is_error) == ([], False)
     assert other.text.endswith("[TT6943]")
     assert len(site.asked) == 2
+
+
+def test_bytes_that_an_api_returns_are_sent_on_by_reference():
+    judge = Judge(UPLOADS)
+    picture = Said(200, PNG, (("content-type", "image/png; name=x"),))
+    judge.answer = lambda asked: picture if asked.method == "GET" else Said(204)
+
+    async def use(client: Client) -> tuple[Result, Any, Result]:
+        exported = await client.call_tool("export_documents", {})
+        uri = exported.content[-1].uri
+        (whole,) = await client.read_resource(uri)
+        return exported, whole, await client.call_tool("set_preview", {"id": "7", "body": uri})
+
+    with running(judge) as site:
+        exported, whole, sent = calls(api_tools(site, UPLOADS), use)
+    assert (judge.faults, sent.is_error) == ([], False)
+    assert "image/png of 10 bytes" in exported.text
+    assert (whole.mimeType, base64.b64decode(whole.blob)) == ("image/png", PNG)
+    assert (site.asked[-1].headers["content-type"], site.asked[-1].body) == ("image/png", PNG)
 
 
 def test_files_that_are_too_large_together_are_not_sent(root: Path):

@@ -32,7 +32,6 @@ from tooltrue_toolbox.openapi.wording import (
     API_REFUSED_SECRET,
     API_REFUSED_VALUES,
     API_RESULT_EMPTY,
-    API_RESULT_NOT_TEXT,
     API_SAID,
     API_SAID_NOTHING,
     API_UNREACHABLE,
@@ -47,18 +46,21 @@ _MESSAGE_KEYS: Final = ("message", "detail", "error_description", "error", "titl
 _LIST_KEYS: Final = ("errors", "details", "fieldErrors", "violations", "issues")
 _TEXT_TYPES: Final = re.compile(r"text/.*|application/(?:xml|javascript|yaml|x-yaml|graphql)|.*\+(?:xml|yaml)")
 _JSON_TYPES: Final = re.compile(r"application/json|text/json|.*\+json")
+_MEDIA_TYPE: Final = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,80}", re.ASCII)
 _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]{1,40})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart. The names of
-    ``headers`` are lower-case."""
+    """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart. An answer of
+    bytes has ``data``, of ``media_type``, and no value. The names of ``headers`` are lower-case."""
 
     status: int
     value: Json
     is_json: bool
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    data: bytes | None = None
+    media_type: str = ""
 
 
 class ApiClient:
@@ -210,5 +212,5 @@ def _answer(response: FetchResponse) -> ApiAnswer:
         return ApiAnswer(response.status, None, is_json=True)
     if is_json or not kind or _TEXT_TYPES.fullmatch(kind) is not None or kind == "application/x-www-form-urlencoded":
         return ApiAnswer(response.status, _decoded(response), is_json=False)
-    facts = {"status": response.status, "kind": kind[:80], "size": len(response.body)}
-    return ApiAnswer(response.status, str(Worded(API_RESULT_NOT_TEXT, facts)), is_json=False)
+    media_type = kind if _MEDIA_TYPE.fullmatch(kind) else "application/octet-stream"
+    return ApiAnswer(response.status, "", is_json=False, data=response.body, media_type=media_type)

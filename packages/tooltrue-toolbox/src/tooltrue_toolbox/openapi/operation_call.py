@@ -21,6 +21,7 @@ from tooltrue_toolbox.openapi.response_check import ResponseLog
 from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
 from tooltrue_toolbox.openapi.wording import (
     API_NOT_MODIFIED,
+    API_RESULT_NOT_TEXT,
     API_RESULT_UNEXPECTED,
     NEXT_ETAG,
     NEXT_PAGE,
@@ -82,8 +83,16 @@ class OperationCall:
             raise ToolError.of(API_NOT_MODIFIED, operation=operation.key)
         if self._is_structured and not answer.is_json:
             raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
+        if answer.data is not None:
+            return self._stored(answer, answer.data, context)
         notes = [*self._notes_of_page(answer, request.url, context), *self._notes_of_version(answer, context)]
         return _with_notes(answer, notes) if notes else answer.value
+
+    def _stored(self, answer: ApiAnswer, data: bytes, context: RequestContext) -> CallToolResult:
+        """A link to bytes, which no model reads as text: other calls take them by reference."""
+        link = context.keep(data, self._form.name, mime_type=answer.media_type)
+        facts = {"status": answer.status, "kind": answer.media_type, "size": len(data), "uri": link.uri}
+        return CallToolResult([TextContent(text=sentence(API_RESULT_NOT_TEXT, context.language, facts)), link])
 
     # A next page is a stored result: it belongs to its caller, expires, is known to all workers, and cannot be made up.
 

@@ -401,8 +401,9 @@ API_SAID: Final = message("TT6920", " and {message!r}", "，消息为 {message!r
 API_SAID_NOTHING: Final = message("TT6921", " and no message", "，没有消息")
 API_RESULT_NOT_TEXT: Final = message(
     "TT6922",
-    "The answer, status {status}, is {kind} of {size} bytes, which is not text, and is not shown.",
-    "应答（状态 {status}）是 {size} 字节的 {kind}，不是文本，不予显示。",
+    "The answer, status {status}, is {kind} of {size} bytes, which is not text, and is not shown. It is the resource "
+    "{uri}, which a call that takes a file can send.",
+    "应答（状态 {status}）是 {size} 字节的 {kind}，不是文本，不予显示。它是资源 {uri}，可由接受文件的调用发送。",
 )
 API_RESULT_EMPTY: Final = message(
     "TT6923", "Done, with status {status} and no content.", "已完成，状态 {status}，无内容。"
