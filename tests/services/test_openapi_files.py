@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import email.message
 import email.parser
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from services.calling import call, calls
 from services.openapi import Judge, api_tools
 from support.website import Asked, Said, running
-from tooltrue import Client
+from tooltrue import Client, Server, ToolSearch
 from tooltrue.client.call_results import Result
+from tooltrue.policy.layers.confirm import Confirm
+from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
 from tooltrue_toolbox.openapi.multipart import content_type_of, multipart_content
 from tooltrue_toolbox.openapi.operation import Body, BodyPart
@@ -192,3 +195,20 @@ def test_no_name_and_no_value_ends_its_part(name: str, data: bytes, value: str):
 )
 def test_a_file_has_its_own_media_type_if_the_description_accepts_it(declared: str, own: str, sent: str):
     assert content_type_of(declared, SentFile("x", own, b"")) == sent
+
+
+def test_a_call_through_the_meta_tools_sends_files_too():
+    judge = Judge(UPLOADS)
+    picture = Said(200, PNG, (("content-type", "image/png"),))
+    judge.answer = lambda asked: picture if asked.method == "GET" else Said(204)
+
+    async def use(tools: LocalToolset) -> Result:
+        server = Server("archive", toolsets=[tools], confirm=Confirm.never(), search=ToolSearch(shown=()))
+        async with Client(server) as client:
+            exported = await client.call_tool("call_tool", {"name": "export_documents", "arguments": {}})
+            arguments = {"id": "7", "body": exported.content[-1].uri}
+            return await client.call_tool("call_tool", {"name": "set_content", "arguments": arguments})
+
+    with running(judge) as site:
+        sent = asyncio.run(use(api_tools(site, UPLOADS)))
+    assert (judge.faults, sent.is_error, site.asked[-1].body) == ([], False, PNG)
