@@ -72,7 +72,11 @@ def made(schema: Mapping[str, Any], ending: str, effect: Any, rate: Rate, log: M
 async def by_mcp(client: httpx2.AsyncClient, name: str, arguments: Mapping[str, Any]) -> Any:
     """The value of the result, or its text and whether it is an error; the message of a protocol error."""
     message, headers = modern("tools/call", {"name": name, "arguments": arguments})
-    answer = (await client.post("/mcp", json=message, headers={**HEADERS, **dict(headers)})).json()
+    answer = (
+        await client.post(
+            "/mcp", json=message, headers={**HEADERS, **{name: value for name, value in headers if value is not None}}
+        )
+    ).json()
     if "error" in answer:
         return "refused", answer["error"]["message"]
     result = answer["result"]

@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ class Disk:
         return {"saved": path}
 
 
-def asked(mounts: Mounts, server: Server, scenario: Callable[[str], Awaitable[T]], **settings: Any) -> T:
+def asked(mounts: Mounts, server: Server, scenario: Callable[[str], Coroutine[Any, Any, T]], **settings: Any) -> T:
     """The outcome of a scenario, which gets the path before ``/tools``."""
     with mounts.mounted(server.http_app(rest=True, **settings)) as path:
         return asyncio.run(scenario(path.removesuffix("/mcp")))
@@ -104,7 +104,7 @@ def test_m01_twin_a_page_of_this_host_and_every_spelling_of_json_reach_the_tool(
         "application/json; charset=utf-8",
         'application/json;charset="UTF-8"',
     )
-    requests = [("/tools/save", SAVE, (("Content-Type", kind),)) for kind in kinds]
+    requests: list[tuple[str, bytes, Headers]] = [("/tools/save", SAVE, (("Content-Type", kind),)) for kind in kinds]
     requests.append(("/tools/save", SAVE, (*JSON, ("Origin", "http://localhost:3000"))))
     assert [answer.status for answer in posted(mounts, disk.server, requests)] == [200] * 5
 

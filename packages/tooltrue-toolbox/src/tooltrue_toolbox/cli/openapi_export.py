@@ -13,7 +13,7 @@ from tooltrue.app import Server
 from tooltrue.cli.families import FamilyOptions, TargetVerb
 from tooltrue.cli.language import current_language
 from tooltrue.cli.numbers import SECONDS
-from tooltrue.cli.printing import one_line, tell
+from tooltrue.cli.printing import one_line, tell, tell_json
 from tooltrue.cli.server_connection import auth_of, connected, target_of
 from tooltrue.client.client import Target
 from tooltrue.errors import ConfigurationError
@@ -51,13 +51,12 @@ def export(
     is never overwritten.
     """
     document = asyncio.run(_described(target_of(target, family, config, only_lists=True), url.rstrip("/"), timeout))
-    text = encode_indented(document).decode()
     if output is None:
-        click.echo(text)
+        tell_json(document)
         return
     try:
         with Path(output).open("x", encoding="utf-8", newline="\n") as file:
-            file.write(f"{text}\n")
+            file.write(f"{encode_indented(document).decode()}\n")
     except FileExistsError:
         raise ConfigurationError.of(DESCRIPTION_EXISTS, file=output) from None
     facts = {"file": output, "count": len(document["paths"])}
