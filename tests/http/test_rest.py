@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import httpx2
 import pytest
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
@@ -336,7 +337,20 @@ def test_the_description_has_only_the_tools_that_the_caller_sees(mounts: Mounts,
     )
     server = shop(rules=file, authenticate=by_keys())
     assert list(described(mounts, server, with_key(KEY)).json["paths"]) == ["/tools/add"]
-    assert described(mounts, server, with_key(OTHER_KEY)).json["paths"] == {}
+    other = described(mounts, server, with_key(OTHER_KEY))
+    assert (other.json["paths"], other.headers["cache-control"]) == ({}, "no-store")
+
+
+def test_the_description_has_the_path_where_the_server_is_mounted():
+    app = shop().http_app(rest=True, signals=False)
+
+    async def scenario() -> list[Any]:
+        transport = httpx2.ASGITransport(app, root_path="/team")
+        async with app.serving(), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            document = (await client.get("/team/openapi.json")).json()
+            return [document["servers"], (await client.post("/team/tools/add", json={"a": 1, "b": 2})).json()]
+
+    assert asyncio.run(scenario()) == [[{"url": "/team"}], 3]
 
 
 CALLS: Mapping[str, Any] = {

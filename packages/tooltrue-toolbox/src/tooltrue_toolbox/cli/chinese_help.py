@@ -25,7 +25,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "openapi export": {
         "short": "写出服务器工具的 OpenAPI 描述。",
         "help": (
-            "写出 TARGET 各工具的 OpenAPI 3.1 描述：每个工具一个 POST /tools/NAME，由 serve --rest 应答。\n\n"
+            "写出 TARGET 的 OpenAPI 3.1 描述：每个工具一个 POST /tools/NAME，由 `tooltrue serve --rest` 应答。\n\n"
             "TARGET 是我们的服务器（工具箱名称、FILE.py、module:NAME）、URL 或引号内的命令。已存在的文件从不覆盖。"
         ),
         "--config": "运营者的规则与设置，如 tooltrue.toml。",

@@ -21,12 +21,12 @@ _JSON: Final = "application/json"
 
 _ERROR: Final[Mapping[str, Any]] = {
     "type": "object",
-    "description": "A refusal or a failure. What refuses the head of a request has the members of JSON-RPC beside.",
+    "description": "A refusal or a failure. A refusal of the head of a request is a JSON-RPC error.",
     "properties": {
         "error": {
             "type": "object",
             "properties": {
-                "message": {"type": "string", "description": "What is wrong, and what to do next."},
+                "message": {"type": "string", "description": "The problem, and the next step."},
                 "code": {"type": ["string", "integer"], "description": "TT and four digits, or a number of JSON-RPC."},
                 "problems": {
                     "type": "array",
@@ -37,7 +37,7 @@ _ERROR: Final[Mapping[str, Any]] = {
                         "required": ["path", "message"],
                     },
                 },
-                "ticket": {"type": "string", "description": "409: what a person approves."},
+                "ticket": {"type": "string", "description": "409: the ticket that a person approves."},
                 "result": {"description": "424: the structured content of the error, if there is some."},
             },
             "required": ["message"],

@@ -85,7 +85,8 @@ class RestEndpoint:
             return self._failed(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the last boundary
             return self._failed(internal_error(error))
-        return Reply(200, encode(document))
+        # It is that of this caller, and no cache may hand it to another.
+        return Reply(200, encode(document), (("cache-control", "no-store"),))
 
     def _context(self, caller: HttpCaller, trail: CallRecord) -> RequestContext:
         headers = caller.carrier.headers or {}
