@@ -98,6 +98,20 @@ def test_a_valid_traceparent_is_the_parent_span_in_each_revision_and_an_invalid_
     assert calls[1]["parent"] is None
 
 
+def test_a_call_by_rest_is_a_span_below_that_of_its_header(told: dict[str, Any]) -> None:
+    call = one(told["rest"]["spans"], "tools/call in_thread")
+    assert (call["trace"], call["parent"]) == PARENT
+    assert call["attributes"] == {
+        "mcp.method.name": "tools/call",
+        "network.transport": "tcp",
+        "client.address": "127.0.0.1",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "in_thread",
+        "tooltrue.outcome": "ok",
+    }
+    assert one(told["rest"]["spans"], "tools/call")["attributes"]["tooltrue.code"] == "TT1010"
+
+
 @pytest.mark.attack("J11")
 def test_j11_a_name_a_caller_invents_appears_in_no_span_and_no_metric(told: dict[str, Any]) -> None:
     assert one(told["http"]["spans"], "_OTHER")["attributes"]["mcp.method.name"] == "_OTHER"

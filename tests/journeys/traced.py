@@ -10,6 +10,7 @@ import logging
 import socket
 from typing import Any
 
+import httpx2
 import uvicorn
 from opentelemetry import baggage, context, metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -99,6 +100,14 @@ async def over_http() -> None:
         await task
 
 
+async def by_rest() -> None:
+    app = server.http_app(rest=True, signals=False)
+    transport = httpx2.ASGITransport(app=app)
+    async with app.serving(), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        await client.post("/tools/in_thread", json={}, headers={"traceparent": PARENT})
+        await client.post("/tools/made-up", json={})
+
+
 CODES = [*range(1, 60), -1, 0, 2**31, -(2**53), -31999, -32100, -32768, -32700, -32603, -32602, -32600, -32002, -32000]
 """Codes of errors that a server makes up, and those that are defined."""
 
@@ -173,6 +182,7 @@ async def main() -> None:
         ("modern", in_memory(None)),
         ("legacy", in_memory("2025-11-25")),
         ("http", over_http()),
+        ("rest", by_rest()),
         ("codes", foreign_codes()),
     ):
         spans.clear()

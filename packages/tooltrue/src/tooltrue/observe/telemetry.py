@@ -86,7 +86,9 @@ class Telemetry:
         parent = propagate.extract(_carried(meta))
         is_elsewhere = trace.get_current_span(parent).get_span_context() != around
         links = [Link(around)] if is_elsewhere and around.is_valid else None
-        attributes = {**_attributes(method, params), **facts, "jsonrpc.request.id": str(id)}
+        attributes = {**_attributes(method, params), **facts}
+        if id is not None:  # a call that comes as no message of the protocol has none
+            attributes["jsonrpc.request.id"] = str(id)
         if isinstance(version := meta.get(modern.VERSION), str):
             attributes["mcp.protocol.version"] = version if version in versions.BY_NAME else _OTHER
         span = self._tracer.start_span(attributes["mcp.method.name"], parent, SpanKind.SERVER, attributes, links)

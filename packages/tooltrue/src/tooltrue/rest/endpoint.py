@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tooltrue.errors import InvalidParams, MissingCapability, RpcError, ScopeNeeded
-from tooltrue.jsonrpc.messages import RpcRequest, decode, encode, is_object
+from tooltrue.jsonrpc.messages import decode, encode, is_object
 from tooltrue.jsonrpc.peer import internal_error
 from tooltrue.protocol.types import UNSET, CallToolResult, InputRequiredResult, TextContent
 from tooltrue.rest.description import described_tools
@@ -48,8 +48,7 @@ class RestEndpoint:
             arguments = decode(body)
             if not is_object(arguments):
                 raise InvalidParams.of(REST_BODY_NOT_OBJECT, tool=name)
-            request = RpcRequest(BY_REST, "tools/call", {"name": name, "_meta": context.meta})
-            with self._endpoint.traced(request, caller.carrier):
+            with self._endpoint.traced_call({"name": name, "_meta": context.meta}, caller.carrier):
                 outcome = await self._served.provider.call_tool(ToolCall(name, arguments, context))
         except MissingCapability as error:
             is_task = trail.tool is not None and trail.tool.task == "required"

@@ -118,6 +118,12 @@ class Handlers:
             return UNTRACED
         return self._tracing.serve(request.method, request.id, request.params, _facts(carrier, session))
 
+    def traced_call(self, params: Mapping[str, Json], carrier: Carrier) -> AbstractContextManager[object]:
+        """Context manager around the answer to a tool call that comes as no message of the protocol."""
+        if self._tracing is None:
+            return UNTRACED
+        return self._tracing.serve("tools/call", None, params, _facts(carrier, None))
+
 
 _TRANSPORTS = {"stdio": "pipe", "http": "tcp"}
 

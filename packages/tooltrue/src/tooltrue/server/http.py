@@ -173,9 +173,9 @@ class HttpEndpoint:
         """The security schemes of OpenAPI by which callers are authenticated, by name; any one admits a caller."""
         return security_of(self._methods)
 
-    def traced(self, request: RpcRequest, carrier: Carrier) -> AbstractContextManager[object]:
-        """Context manager around the answer to a request that comes as no message of this endpoint."""
-        return self._handlers.traced(request, carrier)
+    def traced_call(self, params: Mapping[str, Json], carrier: Carrier) -> AbstractContextManager[object]:
+        """Context manager around the answer to a tool call that comes as no message of the protocol."""
+        return self._handlers.traced_call(params, carrier)
 
     async def post(self, body: bytes, caller: HttpCaller, stream: Stream) -> Reply:
         """Return the reply to one POST. Messages sent to ``stream`` meanwhile make the transport answer with a
