@@ -57,7 +57,7 @@ from tooltrue.tasks.wording import (
     TASKS_NOT_RUNNING,
     TOO_MANY_TASKS,
 )
-from tooltrue.tools.rounds import Memory, remembered, sent_mark
+from tooltrue.tools.rounds import Memory, Rounds, remembered, sent_mark
 from tooltrue.tools.toolset import Provider, unknown
 from tooltrue.tools.vocabulary import CallRecord, Principal, ProviderChange, RequestContext, TaskRequest, Tool, ToolCall
 from tooltrue.tools.wording import INVALID_INPUT_RESPONSE, TASK_UNKNOWN
@@ -245,7 +245,7 @@ class TaskService:
             await channel.close()
         return RoundOutcome(self._seals.hide(task, self._outcome(task, outcome)))
 
-    async def _may_have_been_sent(self, round: TaskRound, record: TaskRecord, rounds: TaskRounds) -> bool:
+    async def _may_have_been_sent(self, round: TaskRound, record: TaskRecord, rounds: Rounds) -> bool:
         """Whether an earlier process has begun to send the call of this round to a server of the gateway."""
         return bool(record.server) and await round.checkpoints.has(sent_mark(rounds.number))
 
@@ -253,7 +253,7 @@ class TaskService:
         if record.server and self._servers is not None:
             await self._servers.settled(record.server)
 
-    async def _missing_tool(self, round: TaskRound, record: TaskRecord, rounds: TaskRounds) -> InternalError:
+    async def _missing_tool(self, round: TaskRound, record: TaskRecord, rounds: Rounds) -> InternalError:
         """Return why the tool cannot be called now. ``RoundElsewhere`` if another process has it."""
         if await self._may_have_been_sent(round, record, rounds):
             return InternalError.of(TASK_CALL_INTERRUPTED, tool=record.tool, server=record.server)
