@@ -14,7 +14,7 @@ from support import serving
 from support.issuing.server import Issuing
 from support.wire.mounting import Mounts
 from support.wire.raw_http import Endpoint, modern
-from tooltrue import Client, Server
+from tooltrue import Client, ConfigurationError, Route, Server
 from tooltrue.client.config import ServerConfig
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.policy.config import read_operator_config
@@ -85,6 +85,19 @@ def files_of_a_gateway(mounts: Mounts, tmp_path: Path) -> Any:
             '[audit]\non = false\n[views.docs]\ntools = "*_read"\n', encoding="utf-8"
         )
         yield [str(tmp_path / "servers.json"), "--config", str(tmp_path / "tooltrue.toml")], tmp_path
+
+
+@pytest.mark.parametrize("path", ["/tools", "/tools/x", "/openapi.json", "/docs/tools", "/docs/openapi.json"])
+def test_a_route_at_a_path_of_programs_without_mcp_is_a_mistake(path: str) -> None:
+    async def hook(request: object) -> str:
+        return ""
+
+    operator = read_operator_config("tooltrue.toml", VIEWS)
+    servers = {"notes": ServerConfig("notes", "notes", target=upstream())}
+    gateway = Gateway(servers, operator=operator, audit=False, routes=[Route(path, hook)])
+    gateway.http_app(signals=False)
+    with pytest.raises(ConfigurationError, match="would cover"):
+        gateway.http_app(rest=True, signals=False)
 
 
 async def names(target: Any) -> list[str]:

@@ -728,7 +728,9 @@ class Server:
         workers = self._deployment.workers if has_metrics else None
         health_pages = HealthPages(endpoint, self._assembly.served, self._guard.meter, workers)
         access_rules = access or http.AllowedHosts()
-        has_rest = rest or self._has_rest
+        if has_rest := rest or self._has_rest:
+            bases = [path.removesuffix("/mcp") for path in self.endpoint_paths]
+            self._route_table().check_free(*(base + path for base in bases for path in ("/tools", "/openapi.json")))
         others = self._other_endpoints(access_rules, rest=has_rest)
         metadata = [pages for _, pages in others.values()] or [endpoint.pages]
         pages = {path: page for one in (*metadata, health_pages.by_path()) for path, page in one.items()}
@@ -762,10 +764,9 @@ class Server:
         return config is not None and config.tables.get("http", {}).get("rest", False)
 
     def _rest(self, endpoint: HttpEndpoint) -> RestEndpoint:
-        """The endpoint of programs that speak no MCP. Raises ``ConfigurationError`` if a route has one of its paths."""
+        """The endpoint of programs that speak no MCP."""
         from tooltrue.rest.endpoint import RestEndpoint  # noqa: PLC0415 - few servers have it
 
-        self._route_table().check_free("/tools", "/openapi.json")
         return RestEndpoint(self._assembly.served, endpoint)
 
     def _other_endpoints(self, access: AllowedHosts, *, rest: bool) -> Mapping[str, tuple[HttpApp, Mapping[str, Page]]]:
