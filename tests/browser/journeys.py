@@ -359,7 +359,7 @@ def test_a_definition_that_changes_while_it_is_read_is_not_accepted(browser: Bro
 def test_the_rule_that_decides_has_an_address_and_a_changed_text_is_replayed(browser: Browser, console: Console):
     page = signed_in(browser, console)
     page.goto(f"{console.base}/rules")
-    page.get_by_role("textbox", name="Tool", exact=True).fill("burn_box")
+    page.get_by_role("textbox", name="Name or URI", exact=True).fill("burn_box")
     page.keyboard.press("Enter")
     expect(page.locator("main .card")).to_contain_text("a person is asked")
     other = signed_in(browser, console)
