@@ -11,7 +11,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,7 +250,7 @@ class _Browser:
     """A browser with a session. Its ``client`` reads whole answers alone, and a stream has no end."""
 
     client: httpx2.AsyncClient
-    app: Callable[..., Awaitable[None]]
+    app: Callable[..., Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager
