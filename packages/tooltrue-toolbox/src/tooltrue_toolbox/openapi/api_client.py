@@ -83,11 +83,11 @@ class ApiClient:
     async def call(self, request: ApiRequest, operation: ApiOperation, context: RequestContext) -> ApiAnswer:
         """Send a request for a caller. Raises ``ToolError`` for an answer that tells of an error, and where there is
         none."""
-        known = self._known(request, context)
-        sent = request if known is None else _conditional(request, known)
+        earlier = self._earlier_answer(request, context)
+        sent = request if earlier is None else _conditional(request, earlier)
         response = await self._authenticated(sent, operation, context)
-        if known is not None and response.status == 304:
-            response = known
+        if earlier is not None and response.status == 304:
+            response = earlier
         elif operation.method == "GET" and response.status == 200:
             self._answers.put(context.principal, request.url, request.headers, response)
         if response.status == 304:
@@ -96,7 +96,7 @@ class ApiClient:
             raise self._error(response, operation)
         return replace(_answer(response), headers=response.headers)
 
-    def _known(self, request: ApiRequest, context: RequestContext) -> FetchResponse | None:
+    def _earlier_answer(self, request: ApiRequest, context: RequestContext) -> FetchResponse | None:
         """The last answer to this request, unless the caller itself asks on a condition."""
         if request.method != "GET" or "if-none-match" in request.headers or "range" in request.headers:
             return None
@@ -157,8 +157,8 @@ class ApiClient:
         return error
 
 
-def _conditional(request: ApiRequest, known: FetchResponse) -> ApiRequest:
-    return replace(request, headers={**request.headers, "if-none-match": etag_of(known.headers) or ""})
+def _conditional(request: ApiRequest, earlier: FetchResponse) -> ApiRequest:
+    return replace(request, headers={**request.headers, "if-none-match": etag_of(earlier.headers) or ""})
 
 
 def _accept(operation: ApiOperation) -> str:
@@ -169,19 +169,19 @@ def _accept(operation: ApiOperation) -> str:
 def _message(response: FetchResponse) -> str:
     """The message of the API about an error: from the usual members of JSON, or its text. Cleaned, and bounded."""
     value = json_of(response)
-    text = _said(value) if value is not None else _decoded(response)
+    text = _text_of(value) if value is not None else _decoded(response)
     return shortened(plain_text(text), _MESSAGE)
 
 
-def _said(value: Json, depth: int = 0) -> str:
+def _text_of(value: Json, depth: int = 0) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     if is_array(value):
-        return "; ".join(filter(None, (_said(one, depth + 1) for one in value[:5]))) if depth < 4 else ""
+        return "; ".join(filter(None, (_text_of(one, depth + 1) for one in value[:5]))) if depth < 4 else ""
     if not is_object(value) or depth >= 4:
         return ""
     keys = [key for key in (*_MESSAGE_KEYS, *_LIST_KEYS) if value.get(key)]
-    texts = list(dict.fromkeys(filter(None, (_said(value[key], depth + 1) for key in keys))))
+    texts = list(dict.fromkeys(filter(None, (_text_of(value[key], depth + 1) for key in keys))))
     place = next((value[key] for key in ("loc", "field", "path", "param", "pointer") if value.get(key)), None)
     text = "; ".join(texts)
     return f"{_place(place)}: {text}" if place is not None and text else text

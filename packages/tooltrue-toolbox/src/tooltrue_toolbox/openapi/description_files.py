@@ -152,14 +152,14 @@ class _Gathering:
 
     def _in_place(self, value: Json) -> Json:
         """What a reference to another file leads to; the value itself if it leads nowhere."""
-        found = value
+        node = value
         for _ in range(_MAX_REFERENCES):
-            reference = found.get("$ref") if is_object(found) else None
+            reference = node.get("$ref") if is_object(node) else None
             if not isinstance(reference, str) or reference.startswith("#"):
-                return found
+                return node
             name, _, pointer = reference.partition("#")
             try:
-                found = pointed(self.contents[name], pointer)
+                node = pointed(self.contents[name], pointer)
             except LookupError:
                 return value
         return value

@@ -144,18 +144,18 @@ def _description(root: dict[str, Json], place: str, own_name: str, read: Read | 
 class _FolderReader:
     """Reads the other files of a folder, as many bytes in all as are left."""
 
-    def __init__(self, folder: Path, left: int) -> None:
+    def __init__(self, folder: Path, room: int) -> None:
         self._folder = folder
-        self._left = left
+        self._room = room
 
     def read(self, name: str) -> Json:
         try:
-            data = read_beneath(self._folder, name, self._left)
+            data = read_beneath(self._folder, name, self._room)
         except (OSError, ValueError) as error:
             raise FileRefused(Worded(REASON_FILE_CLOSED, {"problem": _problem_of(error)})) from None
-        if len(data) > self._left:
+        if len(data) > self._room:
             raise FileRefused(Worded(REASON_FILE_TOO_LARGE, {"limit": MAX_BYTES >> 20}))
-        self._left -= len(data)
+        self._room -= len(data)
         return _value(data)
 
 

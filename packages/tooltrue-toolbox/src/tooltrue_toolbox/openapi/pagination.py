@@ -93,10 +93,10 @@ def next_query(
     """The query of the request for the next page, or ``None`` if the answer names none. ``url`` is that of this
     request, and ``secret_names`` are parameters that the next one gets anew."""
     query = urlsplit(url).query
-    found = _linked(url, headers, value) or _counted(operation, query, value)
-    if found is None:
+    query_of_next = _linked(url, headers, value) or _counted(operation, query, value)
+    if query_of_next is None:
         return None
-    parts = [part for part in found.split("&") if part and _name(part) not in secret_names]
+    parts = [part for part in query_of_next.split("&") if part and _name(part) not in secret_names]
     made = quote("&".join(parts), safe="!$&'()*+,;=:@/?%-._~[]")
     return made if made and made != query and len(made) <= _LONGEST else None
 

@@ -48,16 +48,16 @@ class ResponseLog:
         self._operation = operation
         self._schema: Schema | None = None
         self._is_ready = False
-        self._seen = set[tuple[str, str]]()
+        self._reported = set[tuple[str, str]]()
 
     def look(self, status: int, value: Json) -> None:
         """Log the first difference, if it was not logged before. The text has places and no values."""
         schema = self._compiled()
-        if schema is None or schema.accepts(value) or len(self._seen) >= _MOST:
+        if schema is None or schema.accepts(value) or len(self._reported) >= _MOST:
             return
         (problem, *_) = schema.problems(value, 1)
-        if (problem.path, problem.rule) not in self._seen:
-            self._seen.add((problem.path, problem.rule))
+        if (problem.path, problem.rule) not in self._reported:
+            self._reported.add((problem.path, problem.rule))
             self._warn(RESPONSE_DIFFERS, status=status, problem=f"{problem.path}: {problem.rule}")
 
     def _compiled(self) -> Schema | None:

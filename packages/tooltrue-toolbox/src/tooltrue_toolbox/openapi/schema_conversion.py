@@ -266,8 +266,8 @@ class SchemaConversion:
 
     def _set_properties(self, made: dict[str, Json], node: Node) -> None:
         """Leave out the properties that the other direction has alone."""
-        found = node.get("properties")
-        properties = self._description.followed(found) if is_object(found) else dict[str, Any]()
+        node_properties = node.get("properties")
+        properties = self._description.followed(node_properties) if is_object(node_properties) else dict[str, Any]()
         hidden = {name for name, one in properties.items() if self._is_hidden(one)}
         if is_object(properties := made.get("properties")):
             made["properties"] = {name: one for name, one in properties.items() if name not in hidden}

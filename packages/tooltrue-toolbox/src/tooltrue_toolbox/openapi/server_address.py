@@ -30,8 +30,8 @@ def address_of(description: ApiDescription, template: str, texts: Sequence[str])
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in names or _VALUE.fullmatch(value) is None:
-            known = ", ".join(names) or Worded(LABEL_NONE, {})
-            raise ConfigurationError.of(API_VARIABLE_INVALID, text=text[:100], names=known)
+            names_text = ", ".join(names) or Worded(LABEL_NONE, {})
+            raise ConfigurationError.of(API_VARIABLE_INVALID, text=text[:100], names=names_text)
         values[name] = value
     for name, accepted in _accepted(description, template).items():
         if name in values and values[name] not in accepted:

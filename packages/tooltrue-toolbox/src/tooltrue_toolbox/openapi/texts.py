@@ -57,8 +57,8 @@ def without_orders(text: str) -> str:
         return text
     ends = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
     sentences = [text[start:end].strip() for start, end in pairwise(ends)]
-    left = " ".join(one for one in sentences if one and not has_orders(one))
-    return "" if has_orders(left) else left
+    harmless = " ".join(one for one in sentences if one and not has_orders(one))
+    return "" if has_orders(harmless) else harmless
 
 
 def identifier(text: str, limit: int) -> str:

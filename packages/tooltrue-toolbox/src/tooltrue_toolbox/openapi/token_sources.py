@@ -82,7 +82,7 @@ class ClientTokens:
         place = settings.token_endpoint or settings.issuer or ""
         try:
             if self._endpoint is None:
-                self._endpoint = await self._found()
+                self._endpoint = await self._discovered_endpoint()
             answer = await self._endpoint.ask(form)
             return read_tokens(
                 answer,
@@ -96,7 +96,7 @@ class ClientTokens:
         except (Unusable, NotFetched) as error:
             raise AuthorizationFailed.of(AUTHORIZATION_SERVER_ERROR, url=place, problem=fact_of(error)) from None
 
-    async def _found(self) -> TokenEndpoint:
+    async def _discovered_endpoint(self) -> TokenEndpoint:
         settings = self._settings
         fetcher = Fetcher(
             [place for place in (settings.token_endpoint, settings.issuer) if place] + [*settings.trusted]
@@ -104,10 +104,10 @@ class ClientTokens:
         place = settings.token_endpoint or ""
         described = IssuerMetadata(issuer=place, token_endpoint=place)
         if settings.token_endpoint is None:
-            found = await find_issuer(fetcher, settings.issuer or "")
-            if found is None:
+            metadata = await find_issuer(fetcher, settings.issuer or "")
+            if metadata is None:
                 raise Unusable(Worded(REASON_NO_ISSUER_METADATA, {"url": settings.issuer}))
-            described = found
+            described = metadata
         client = Registered(
             issuer=described.issuer,
             client_id=settings.client_id,
