@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema.survey import BASE, absolute
 
-__all__ = ["moved", "wrapped", "wraps"]
+__all__ = ["at_pointer", "wrapped", "wraps"]
 
 
 def wraps(schema: Mapping[str, Json] | None) -> bool:
@@ -41,7 +41,7 @@ def wrapped(schema: Mapping[str, Json]) -> dict[str, Json]:
     return {**root, "type": "object", "properties": {"result": parts}, "required": ["result"]}
 
 
-def moved(schema: Mapping[str, Json], to: str) -> dict[str, Json]:
+def at_pointer(schema: Mapping[str, Json], to: str) -> dict[str, Json]:
     """The same schema where it is not a document of its own, but stands at ``to`` (``#/…``) of another one. It loses
     its ``$id``, since readers of such documents do not look for one."""
     parts = _Moved(schema, to, loses_id=True).part(schema, BASE)

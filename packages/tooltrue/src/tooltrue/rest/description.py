@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tooltrue.protocol.name_rules import DEPRECATED, is_name
-from tooltrue.protocol.result_wrapping import moved
+from tooltrue.protocol.result_wrapping import at_pointer
 from tooltrue.protocol.types import Implementation, ToolDefinition
 from tooltrue.rest.failures import STATUSES
 
@@ -72,7 +72,7 @@ def described_tools(
         for part, schema in (("input", tool.inputSchema), ("output", tool.outputSchema)):
             if schema is not None:
                 name = _component(tool, part)
-                schemas[name] = moved(schema, f"{_SCHEMAS}{name}")
+                schemas[name] = at_pointer(schema, f"{_SCHEMAS}{name}")
     return {
         "openapi": _OPENAPI,
         "info": {
