@@ -8,7 +8,7 @@ BIN := .venv/bin
 export UV_SYSTEM_CERTS := 1
 
 .PHONY: help setup demo test test-all test-on slow-tests without-posix coverage stability lint requirements fuzz endurance task-faults bench bench-instructions interop interop-node hosts gateway-servers migrating everything browser-tests screenshots .browser \
-	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite clean
+	bench-host site client-under-test wheels check-wheels wheelhouse smoke check-release check-container sbom licences conformance conformance-server conformance-client conformance-gateway security security-count schema-suite openapi-apis clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -186,5 +186,8 @@ conformance-gateway: setup  ## it through a gateway, before our server and the o
 schema-suite: setup  ## the official JSON Schema test suite; SUITE=DIR for a checkout of it
 	$(BIN)/python tests/schema_suite/run.py $(if $(SUITE),--suite $(SUITE))
 
+openapi-apis: setup  ## tools of eighteen real APIs, called and judged; OPENAPI_APIS="--apis Stripe --count 2 --faults"
+	UV=$(UV) PYTHONPATH=tests $(BIN)/python tests/openapi_apis/run.py $(OPENAPI_APIS)
+
 clean:  ## remove the files that these commands have made
-	rm -rf .venv .venvs .tools .bench .interop .schema-suite .site .browser .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist
+	rm -rf .venv .venvs .tools .bench .interop .schema-suite .openapi-apis .site .browser .without-posix site .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage-data dist

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import console
 import gateway
+import openapi
 import tasks
 from harness import chart, sides
 from harness.process import ServerFailed, on_one_cpu
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.tasks:
         print(_machine(options.rounds), end="\n\n")
         return tasks.report(options.rounds, options.seconds, options.stores)
+    if options.openapi:
+        return openapi.report(options.rounds, options.seconds)
     if options.gateway:
         return gateway.report(options.rounds, options.seconds, options.gateways)
     if options.check or options.record:
@@ -70,6 +73,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--gateways", type=_gateways, default=gateway.PEERS, metavar="PEER,…", help=", ".join(gateway.PEERS)
     )
     parser.add_argument("--tasks", action="store_true", help="tasks instead, to their end, next to those of FastMCP")
+    parser.add_argument("--openapi", action="store_true", help="tools of described APIs instead, next to FastMCP's")
     parser.add_argument("--console", action="store_true", help="the pages of the console instead, over a long log")
     parser.add_argument("--records", type=int, default=1_000_000, help="of that log (%(default)s)")
     parser.add_argument("--stores", type=_stores, default=tasks.STORES, metavar="STORE,…", help=", ".join(tasks.STORES))

@@ -22,7 +22,7 @@ from support.website import Asked, Said, Site
 from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
 
-__all__ = ["PETSTORE", "Judge", "api_tools"]
+__all__ = ["PETSTORE", "Judge", "JudgedRequest", "api_tools"]
 
 PETSTORE = Path(__file__).parents[1] / "data" / "openapi" / "petstore.yaml"
 
@@ -42,7 +42,7 @@ class _Body(bytes):
         return True
 
 
-class _JudgedRequest:
+class JudgedRequest:
     """A request as it came, in the form that openapi-core reads."""
 
     def __init__(self, asked: Asked, host: str) -> None:
@@ -75,7 +75,7 @@ class Judge:
         if asked.path.startswith("/v1/places/"):
             return self.answer(asked)
         try:
-            self._judge.validate_request(_JudgedRequest(asked, self.host))
+            self._judge.validate_request(JudgedRequest(asked, self.host))
         except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
             fault = f"{asked.method} {asked.path}?{asked.raw_query} {asked.body!r}: {error!r} {error.__cause__!r}"
             self.faults.append(fault)

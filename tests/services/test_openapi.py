@@ -302,6 +302,78 @@ def test_the_address_is_the_operators_and_none_is_taken_from_the_description():
             assert "https://pets.example/v1" in str(caught.value)
 
 
+def test_openapi_3_2_is_served_and_what_is_not_is_left_out(tmp_path: Path):
+    ok = {"responses": {"200": {"description": "ok", "content": {"application/jsonl": {"itemSchema": {}}}}}}
+    whole = {"name": "all", "in": "querystring", "content": {"application/json": {"schema": {}}}}
+    words = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
+    search = {"content": {"application/json": {"schema": words}}, "required": True}
+    stream = {"content": {"application/json": {"itemSchema": {}}}}
+    description = {
+        "openapi": "3.2.0",
+        "$self": "https://pets.example/openapi.json",
+        "info": {"title": "New", "version": "1"},
+        "tags": [{"name": "pets", "kind": "nav"}, {"name": "cats", "parent": "pets"}],
+        "paths": {
+            "/pets": {
+                "query": {**ok, "operationId": "search", "tags": ["cats"], "requestBody": search},
+                "get": {**ok, "parameters": [whole]},
+                "post": {**ok, "requestBody": stream},
+                "additionalOperations": {"LINK": ok},
+            }
+        },
+    }
+    file = tmp_path / "new.json"
+    file.write_text(json.dumps(description))
+    api = load_api(file)
+    assert {one.key: one.problem.code for one in api.left_out} == {
+        "GET /pets": "TT6938",
+        "POST /pets": "TT6939",
+        "LINK /pets": "TT6852",
+    }
+    assert [(form.name, form.effect) for form in forms_of(api, ["tag:pets"])] == [("search", "read")]
+    lines = Said(200, '{"a": 1}\n{"a": 2}\n', (("content-type", "text/event-stream"),))
+    with running(lambda asked: lines) as site:
+        result = call(api_tools(site, file), "search", body={"words": "tea"})
+    assert (site.asked[-1].method, site.asked[-1].json) == ("QUERY", {"words": "tea"})
+    assert result.text == '{"a": 1}\n{"a": 2}\n'
+
+
+def test_a_description_is_fetched_from_the_address_that_the_operator_names():
+    text = PETSTORE.read_text("utf-8")
+    answers = {"/petstore.yaml": Said(200, text), "/moved": Said(302, headers=(("location", "http://10.0.0.1/x"),))}
+    with running(lambda asked: answers.get(asked.path, Said(404))) as site:
+        assert load_api(f"{site.url}/petstore.yaml").operations == load_api(PETSTORE).operations
+        for path, told in (("/none", "404"), ("/moved", "10.0.0.1")):
+            with pytest.raises(ConfigurationError) as caught:
+                load_api(f"{site.url}{path}")
+            assert (caught.value.code, told in str(caught.value)) == ("TT6800", True)
+
+
+def test_a_server_is_made_of_an_application_of_this_process():
+    asked = list[tuple[str, str, bytes]]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body = (await receive())["body"]
+        asked.append((scope["method"], scope["raw_path"].decode(), body))
+        answer: Any = {"id": "7"}
+        if scope["path"] == "/openapi.json":
+            path_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            get = {"operationId": "get_pet", "parameters": [path_id], "responses": {"200": {"description": "It"}}}
+            paths = {"/pets/{id}": {"get": get}}
+            answer = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": paths}
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(answer).encode()})
+
+    async def talk() -> Any:
+        async with Client(Server.from_openapi("pets", app=app)) as client:
+            climbing = await client.call_tool("get_pet", id="../x")
+            return (await client.call_tool("get_pet", id="a/b")).value, climbing.is_error
+
+    assert asyncio.run(talk()) == ({"id": "7"}, True)
+    assert asked == [("GET", "/openapi.json", b""), ("GET", "/pets/a%2Fb", b"")]
+
+
 def test_a_thousand_operations_are_found_by_search_and_called(tmp_path: Path):
     description = {
         "openapi": "3.0.3",

@@ -94,7 +94,7 @@ def running(answers: Answers, tls: ssl.SSLContext | None = None) -> Generator[Si
             while said.endless:
                 self.wfile.write(said.bytes)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_QUERY = _answer
 
         def log_message(self, format: str, *args: Any) -> None: ...
 

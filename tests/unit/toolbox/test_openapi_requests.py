@@ -72,7 +72,9 @@ def test_a_delimited_list_comes_back_as_it_was(items: list[Any], style: tuple[St
 def test_a_deep_object_comes_back_as_it_was(value: dict[str, Any]):
     written = "&".join(query_pairs("x", value, Writing("deepObject", explode=True)))
     wanted = [
-        (f"x[{key}]", str(one)) for key, many in value.items() for one in (many if isinstance(many, list) else [many])
+        (f"x[{key}]{number}", str(one))
+        for key, many in value.items()
+        for number, one in ([(f"[{n}]", one) for n, one in enumerate(many)] if isinstance(many, list) else [("", many)])
     ]
     assert parse_qsl(written, keep_blank_values=True) == wanted
 

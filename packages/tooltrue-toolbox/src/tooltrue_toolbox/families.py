@@ -200,9 +200,10 @@ _TRANSLATE_URL = FamilyOption(
 )
 _SPEC = FamilyOption(
     "--spec",
-    "FILE",
-    "openapi: the description of the API, OpenAPI 3.0 or 3.1 or Swagger 2.0, as JSON or YAML.",
-    "openapi：API 的描述，OpenAPI 3.0、3.1 或 Swagger 2.0，JSON 或 YAML 格式。",
+    "PLACE",
+    "openapi: the file or the address of the description: OpenAPI 3 or Swagger 2.0, as JSON or YAML.",
+    "openapi：描述的文件或地址：OpenAPI 3 或 Swagger 2.0，JSON 或 YAML 格式。",
+    chinese_placeholder="位置",
 )
 _API_URL = FamilyOption(
     "--api-url",
@@ -414,7 +415,7 @@ def _openapi(spec: Spec) -> LocalToolset:
         raise ConfigurationError.of(SETTING_INVALID, name="--api-responses", wanted="strict, log, off")
     with required("openapi_spec_validator", "openapi", openapi_missing, DISTRIBUTION):
         from tooltrue_toolbox.openapi import openapi_tools as family  # noqa: PLC0415 - its validator comes with an extra
-    api = family.load_api(Path(file))
+    api = family.load_api(file)
     plan = options.one("--api-plan")
     forms = family.forms_of(api, options["--operations"], None if plan is None else Path(plan))
     url = family.address_of(api.description, options.one("--api-url") or "", options["--api-variable"])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 from tooltrue._internal.platform import event_loop
 from tooltrue._internal.platform.terminal_input import is_terminal
 from tooltrue.errors import ConfigurationError, DefinitionError, StateError
+from tooltrue.extras import companion_command
 from tooltrue.policy.audit.audit_settings import Audit
 from tooltrue.policy.audit.recorder import Recorder
 from tooltrue.policy.consent.approvals import Approvals, approvals_url, instance_of
@@ -44,6 +45,7 @@ from tooltrue.server.wording import (
     RUN_TAKES_NO_SETTINGS,
     RUN_WITHIN_EVENT_LOOP,
     SETTINGS_FROZEN_WHILE_SERVING,
+    SOURCE_NOT_INSTALLED,
     UNKNOWN_SERVER_SETTING,
     WORKERS_WITHOUT_SHARED_STATE,
 )
@@ -126,6 +128,16 @@ class ServerAssembly(Value, frozen=True):
     tickets: OnDemand
     served: ServedProvider
     protocol: ProtocolServer
+
+
+def _companion_source(name: str) -> Callable[..., Source]:
+    """The function of another distribution that makes a toolset, by its entry point."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - few servers have one
+
+    for point in entry_points(group="tooltrue.sources", name=name):
+        return point.load()
+    command = companion_command("tooltrue-toolbox")
+    raise ConfigurationError.of(SOURCE_NOT_INSTALLED, name=name, command=command)
 
 
 class Server:
@@ -259,6 +271,38 @@ class Server:
             self._deployment = Deployment(config=config.read_operator_config(rules))
         self._effective = self._settings()
         self._check_mounted(self._mounted)
+
+    @classmethod
+    def from_openapi(
+        cls,
+        name: str,
+        spec: str | Path | None = None,
+        *,
+        app: object = None,
+        url: str = "",
+        operations: Sequence[str] = (),
+        plan: str | Path | None = None,
+        api_secrets: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> Server:
+        """A server whose tools are the operations of an HTTP API. It needs ``tooltrue-toolbox[openapi]``.
+
+        - ``spec``: the file or the address of a description, OpenAPI 3 or Swagger 2.0.
+        - ``app``: an ASGI application of this process, such as one of FastAPI: it receives the requests, and its
+          ``/openapi.json`` is the description unless there is a ``spec``. Its lifespan is not entered here.
+        - ``url``: the address of the API; an application is called as ``http://localhost`` without it.
+        - ``operations``: patterns such as ``tag:pets``; ``plan``: a file of ``tooltrue openapi plan``.
+        - ``api_secrets``: by the names of the security schemes.
+
+        ``settings`` are those of :class:`Server`. Callers search where the tools take too many tokens to be listed.
+        """
+        from tooltrue.tools.search.searchable import ToolSearch  # noqa: PLC0415 - only some servers have one
+
+        make = _companion_source("openapi")
+        tools = make(spec, app, url, operations, plan, api_secrets or {})
+        sources: Sequence[Source] = settings.pop("toolsets", ())
+        more: dict[str, Any] = {"search": ToolSearch(), **settings}
+        return cls(name, toolsets=(tools, *sources), **more)
 
     def _own_lifespan(self, functions: LifespanFunction | Sequence[LifespanFunction]) -> ServerLifespan:
         from tooltrue.server.lifespan import ServerLifespan  # noqa: PLC0415 - only some servers have one

@@ -28,7 +28,7 @@ def missing(command: str) -> ConfigurationError:
 
 @click.group("openapi", cls=Verbs, short_help="Plan the tools of an HTTP API; describe tools as one.")
 def command() -> None:
-    """Work with a description of an HTTP API: OpenAPI 3.0 or 3.1, or Swagger 2.0."""
+    """Work with a description of an HTTP API: OpenAPI 3.0 to 3.2, or Swagger 2.0."""
 
 
 command.add_command(export)
@@ -51,9 +51,9 @@ def plan(spec: str, operations: tuple[str, ...], output: str | None) -> None:
     with required("openapi_spec_validator", "openapi", missing, DISTRIBUTION):
         from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api  # noqa: PLC0415 - they need an extra
         from tooltrue_toolbox.openapi.plan import plan_text  # noqa: PLC0415 - the same
-    api = load_api(Path(spec))
+    api = load_api(spec)
     forms = forms_of(api, operations)
-    place = Path(output) if output is not None else Path(Path(spec).with_suffix(".plan.toml").name)
+    place = Path(output) if output is not None else Path(Path(spec.partition("?")[0]).with_suffix(".plan.toml").name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as file:
             file.write(plan_text(api, forms))

@@ -40,7 +40,7 @@ from tooltrue_toolbox.service_client import BUSY, ServicePatience, json_of, wait
 
 __all__ = ["ApiAnswer", "ApiClient"]
 
-_READING: Final = frozenset(("GET", "HEAD"))
+_READING: Final = frozenset(("GET", "HEAD", "QUERY"))
 _MESSAGE: Final = 400
 _MESSAGE_KEYS: Final = ("message", "detail", "error_description", "error", "title", "description", "msg", "reason")
 _LIST_KEYS: Final = ("errors", "details", "fieldErrors", "violations", "issues")

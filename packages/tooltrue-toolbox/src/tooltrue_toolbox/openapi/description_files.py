@@ -19,7 +19,7 @@ from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.wording import REASON_TOO_MANY_FILES
 
-__all__ = ["DescriptionFiles", "FileRefused", "Read", "gather_files", "pointed", "read_beneath"]
+__all__ = ["DescriptionFiles", "FileRefused", "Read", "gather_files", "read_beneath", "value_at"]
 
 _MAX_FILES: Final = 5_000
 _MAX_REFERENCES: Final = 16
@@ -62,11 +62,11 @@ def read_beneath(folder: Path, name: str, limit: int) -> bytes:
 def gather_files(root: dict[str, Json], own_name: str, read: Read) -> tuple[dict[str, Json], DescriptionFiles]:
     """The root with full references, and all files to which references lead."""
     gathering = _Gathering(own_name, read)
-    rewritten = gathering.rewritten(root, own_name)
-    if not is_object(rewritten):
+    with_full_references = gathering.with_full_references(root, own_name)
+    if not is_object(with_full_references):
         return root, DescriptionFiles()
     gathering.read_all()
-    return gathering.with_structure(rewritten), DescriptionFiles(gathering.contents, gathering.unread)
+    return gathering.with_structure(with_full_references), DescriptionFiles(gathering.contents, gathering.unread)
 
 
 class _Gathering:
@@ -84,17 +84,17 @@ class _Gathering:
             try:
                 if len(self.contents) >= _MAX_FILES:
                     raise FileRefused(Worded(REASON_TOO_MANY_FILES, {"limit": _MAX_FILES}))
-                self.contents[name] = self.rewritten(self._read(name), name)
+                self.contents[name] = self.with_full_references(self._read(name), name)
             except FileRefused as error:
                 self.unread[name] = error.problem
 
-    def rewritten(self, value: Json, base: str) -> Json:
+    def with_full_references(self, value: Json, base: str) -> Json:
         """The value with full references. Its depth is bounded by the reader."""
         if is_array(value):
-            return [self.rewritten(one, base) for one in value]
+            return [self.with_full_references(one, base) for one in value]
         if not is_object(value):
             return value
-        made = {key: self.rewritten(below, base) for key, below in value.items()}
+        made = {key: self.with_full_references(below, base) for key, below in value.items()}
         if isinstance(reference := value.get("$ref"), str):
             made["$ref"] = self._full(reference, base)
         if is_object(mapping := value.get("mapping")) and "propertyName" in value:
@@ -123,11 +123,11 @@ class _Gathering:
 
     def with_structure(self, root: dict[str, Json]) -> dict[str, Json]:
         """The root with its structure in place of the references that lead there: paths, operations, texts."""
-        structured = {
+        in_place = {
             key: self._structure(value, 1, _OPERATION_LEVEL if key == "paths" else _OPERATION_LEVEL - 1)
             for key, value in root.items()
         }
-        return {key: self._with_properties(value) for key, value in structured.items()}
+        return {key: self._with_properties(value) for key, value in in_place.items()}
 
     def _structure(self, value: Json, level: int, deepest: int) -> Json:
         value = self._in_place(value)
@@ -159,13 +159,13 @@ class _Gathering:
                 return node
             name, _, pointer = reference.partition("#")
             try:
-                node = pointed(self.contents[name], pointer)
+                node = value_at(self.contents[name], pointer)
             except LookupError:
                 return value
         return value
 
 
-def pointed(value: Json, pointer: str) -> Json:
+def value_at(value: Json, pointer: str) -> Json:
     """The value to which a JSON pointer leads. ``LookupError`` if it leads nowhere."""
     if pointer and not pointer.startswith("/"):
         raise LookupError(pointer)

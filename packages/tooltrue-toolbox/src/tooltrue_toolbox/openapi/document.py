@@ -19,8 +19,8 @@ from tooltrue_toolbox.openapi.description_files import (
     FileRefused,
     Read,
     gather_files,
-    pointed,
     read_beneath,
+    value_at,
 )
 from tooltrue_toolbox.openapi.swagger import as_openapi
 from tooltrue_toolbox.openapi.validation import first_problem
@@ -45,7 +45,7 @@ __all__ = ["ApiDescription", "Node", "UnusablePart", "description_of", "read_des
 
 Node: TypeAlias = Mapping[str, Any]
 """An object of the description."""
-Version: TypeAlias = Literal["3.0", "3.1"]
+Version: TypeAlias = Literal["3.0", "3.1", "3.2"]
 
 MAX_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 90
@@ -53,7 +53,11 @@ MAX_NODES: Final = 3_000_000
 _MAX_REFERENCES: Final = 16
 """The references in a row from a place to a value."""
 
-_DIALECTS: Final = ("https://json-schema.org/draft/2020-12/schema", "https://spec.openapis.org/oas/3.1/dialect/base")
+_DIALECTS: Final = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://spec.openapis.org/oas/3.1/dialect/base",
+    "https://spec.openapis.org/oas/3.2/dialect/2025-09-17",
+)
 
 
 class UnusablePart(Exception):
@@ -85,7 +89,7 @@ class ApiDescription:
             problem = self.files.unread.get(name, Worded(REASON_REFERENCE_LEAVES, {}))
             raise UnusablePart(REASON_REFERENCE_UNREAD, reference=reference[:200], problem=problem)
         try:
-            return pointed(self.files.contents[name] if name else dict(self.root), pointer)
+            return value_at(self.files.contents[name] if name else dict(self.root), pointer)
         except LookupError:
             raise UnusablePart(REASON_REFERENCE_NOT_FOUND, reference=reference[:200]) from None
 
@@ -102,7 +106,7 @@ class ApiDescription:
 
 
 def read_description(file: Path) -> ApiDescription:
-    """Read a description, as JSON or YAML: OpenAPI 3.0 or 3.1, or Swagger 2.0, which is converted.
+    """Read a description, as JSON or YAML: OpenAPI 3.0 to 3.2, or Swagger 2.0, which is converted.
 
     References of OpenAPI 3 to files in the folder of the description, and below it, are followed. All other files and
     every address stay closed: what refers to them cannot be used. Raises ``ConfigurationError``: it cannot be read, or
@@ -194,9 +198,9 @@ def _unreadable(place: str, problem: object) -> ConfigurationError:
     return ConfigurationError.of(DESCRIPTION_UNREADABLE, file=place, problem=problem)
 
 
-def _version(root: Node, place: str) -> Literal["2.0", "3.0", "3.1"]:
+def _version(root: Node, place: str) -> Literal["2.0", "3.0", "3.1", "3.2"]:
     text = str(root.get("openapi") or root.get("swagger") or "")
-    for version in ("2.0", "3.0", "3.1"):
+    for version in ("2.0", "3.0", "3.1", "3.2"):
         if text == version or text.startswith(f"{version}."):
             return version
     raise ConfigurationError.of(DESCRIPTION_VERSION_UNKNOWN, file=place, version=text[:40])

@@ -7,18 +7,19 @@ import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from tooltrue.errors import ConfigurationError, TooltrueError, fact_of
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.settings import ToolSettings
 from tooltrue.transport import fetch
-from tooltrue.transport.fetch import Fetcher, Resolve
+from tooltrue.transport.fetch import AppFetcher, Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
 from tooltrue_toolbox.openapi.credentials import ApiCredentials, SchemeSecret, secrets_from
-from tooltrue_toolbox.openapi.document import UnusablePart, read_description
+from tooltrue_toolbox.openapi.description_source import description_at
+from tooltrue_toolbox.openapi.document import UnusablePart
 from tooltrue_toolbox.openapi.file_references import FileReferences
 from tooltrue_toolbox.openapi.operation_call import PAGE_SCHEMA, OperationCall
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
@@ -54,14 +55,15 @@ _REPORTED: Final = 20
 """The operations that are left out whose reasons are logged one by one; a plan has all of them."""
 _SECONDS: Final = 30.0
 _MAX_BYTES: Final = 8 << 20
-_REPEATABLE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
+_REPEATABLE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE", "QUERY"))
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
     """The settings of the operator. ``url``: the address of the API, which no description and no argument changes.
     ``secrets``: by the name of the security scheme. ``responses``: what happens to an answer that differs from the
-    description. ``seconds`` and ``max_bytes``: the limits of one answer. ``files``: reads files for arguments."""
+    description. ``seconds`` and ``max_bytes``: the limits of one answer. ``files``: reads files for arguments.
+    ``app``: an ASGI application of this process, which receives the requests in place of the address."""
 
     url: str
     secrets: Mapping[str, SchemeSecret] = field(default_factory=dict[str, SchemeSecret], repr=False)
@@ -71,11 +73,12 @@ class ApiSettings:
     patience: ServicePatience = field(default_factory=ServicePatience)
     files: FileReferences = field(default_factory=FileReferences)
     resolve: Resolve = fetch.resolve
+    app: Any = None
 
 
-def load_api(file: Path) -> DescribedApi:
-    """The API of a description. ``ConfigurationError`` for a file that is none."""
-    return read_api(read_description(file))
+def load_api(place: str | Path) -> DescribedApi:
+    """The API of a description, by its file or its address. ``ConfigurationError`` for one that cannot be read."""
+    return read_api(description_at(str(place)))
 
 
 def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None = None) -> list[ToolForm]:
@@ -101,6 +104,8 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
     _check_url(api, settings.url)
 
     def fetcher_with(tls: ssl.SSLContext | None) -> Fetcher:
+        if settings.app is not None:
+            return AppFetcher(settings.app, seconds=settings.seconds, max_bytes=settings.max_bytes)
         return Fetcher(
             (settings.url,),
             resolve=settings.resolve,

@@ -27,17 +27,20 @@ from tooltrue_toolbox.openapi.operation import (
 from tooltrue_toolbox.openapi.swagger import METHODS
 from tooltrue_toolbox.openapi.wording import (
     REASON_BODY_MEDIA_TYPE,
+    REASON_BODY_STREAM,
     REASON_DESCRIPTION_NOT_OBJECT,
     REASON_HEADER_OF_TRANSPORT,
     REASON_METHOD_NOT_SERVED,
+    REASON_PARAMETER_NAME,
     REASON_PATH_PARAMETERS,
     REASON_SERVER_OF_ITS_OWN,
     REASON_STYLE_NOT_SERVED,
+    REASON_WHOLE_QUERY,
 )
 
 __all__ = ["DescribedApi", "OmittedOperation", "read_api"]
 
-_SERVED: Final = frozenset(("get", "head", "post", "put", "patch", "delete"))
+_SERVED: Final = frozenset(("get", "head", "post", "put", "patch", "delete", "query"))
 _LOCATIONS: Final = ("path", "query", "header", "cookie")
 _TEMPLATE: Final = re.compile(r"\{([^{}]*)\}")
 _IGNORED_HEADERS: Final = frozenset(("accept", "content-type", "authorization"))
@@ -66,6 +69,9 @@ _STYLES: Final[Mapping[Location, tuple[Style, ...]]] = {
     "cookie": ("form",),
 }
 """The styles of each place, the default first."""
+_ANY_NAME: Final = re.compile(r".+", re.DOTALL)
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+_NAMES: Final = {"header": _TOKEN, "cookie": _TOKEN}
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -123,6 +129,7 @@ class _OperationReader:
         self._description = description
         self._followed = description.followed
         self.schemes = self._schemes()
+        self._parents = {_text(tag, "name"): _text(tag, "parent") for tag in _objects(description.root.get("tags"))}
         self.servers = self._most_common_servers()
 
     def nodes(self) -> Iterator[tuple[str, str, Node, Node]]:
@@ -133,8 +140,12 @@ class _OperationReader:
                 followed = self._followed(item)
             except UnusablePart:
                 continue  # it has no operations that could be named
-            for method in METHODS:
-                if is_object(node := followed.get(method)):
+            others = followed.get("additionalOperations")
+            for method, node in (
+                *((method, followed.get(method)) for method in (*METHODS, "query")),
+                *(others.items() if is_object(others) else ()),
+            ):
+                if is_object(node):
                     yield path, method, followed, node
 
     def _most_common_servers(self) -> tuple[str, ...]:
@@ -158,13 +169,24 @@ class _OperationReader:
             _text(node, "operationId"),
             _text(node, "summary"),
             _text(node, "description"),
-            tuple(tag for tag in _listed(node.get("tags")) if isinstance(tag, str)),
+            self._with_parents(tag for tag in _listed(node.get("tags")) if isinstance(tag, str)),
             node.get("deprecated") is True,
             parameters,
             self._body(node.get("requestBody")),
             self._responses(node.get("responses")),
             security,
         )
+
+    def _with_parents(self, tags: Iterable[str]) -> tuple[str, ...]:
+        """The tags and all tags above them."""
+        named = dict.fromkeys(tags)
+        waiting = [*named]
+        while waiting:
+            parent = self._parents.get(waiting.pop(), "")
+            if parent and parent not in named:
+                named[parent] = None
+                waiting.append(parent)
+        return tuple(named)
 
     # --- parameters ---------------------------------------------------------------------------------------------------
 
@@ -183,6 +205,8 @@ class _OperationReader:
     def _parameter(self, node: Node) -> Parameter | None:
         """A parameter; ``None`` for one that no caller sets."""
         location, name = node.get("in"), _text(node, "name")
+        if location == "querystring":
+            raise UnusablePart(REASON_WHOLE_QUERY, name=name[:80])
         if location not in _LOCATIONS:
             raise UnusablePart(REASON_DESCRIPTION_NOT_OBJECT)
         required = location == "path" or node.get("required") is True
@@ -191,6 +215,10 @@ class _OperationReader:
         if location == "header" and name.lower() in _TRANSPORT_HEADERS:
             if required:
                 raise UnusablePart(REASON_HEADER_OF_TRANSPORT, name=name)
+            return None
+        if _NAMES.get(location, _ANY_NAME).fullmatch(name) is None:
+            if required:
+                raise UnusablePart(REASON_PARAMETER_NAME, name=name[:80])
             return None
         schema, writing = node.get("schema"), self._writing(node, location)
         if is_object(content := node.get("content")) and content:
@@ -236,6 +264,9 @@ class _OperationReader:
         media_type = chosen[0][1]
         kind = cast("BodyKind", _kind(media_type))
         media = self._followed(content[media_type])
+        for keyword in ("itemSchema", "prefixEncoding", "itemEncoding"):
+            if keyword in media:
+                raise UnusablePart(REASON_BODY_STREAM, keyword=keyword)
         bare = _bare(media_type)
         schema, parts = media.get("schema"), dict[str, BodyPart]()
         if kind == "multipart":

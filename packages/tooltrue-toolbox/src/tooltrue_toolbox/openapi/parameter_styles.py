@@ -57,9 +57,13 @@ def query_pairs(name: str, value: Json, writing: Writing) -> Iterator[str]:
     """The parts of a query or a form that stand between ``&``. An empty array or object has none."""
     if is_object(value):
         yield from _object_pairs(name, value, writing)
+    elif is_array(value) and writing.style == "deepObject":
+        # OpenAPI leaves it open; the APIs that have it read numbers.
+        for number, one in enumerate(value):
+            yield from query_pairs(f"{name}[{number}]", one, writing)
     elif is_array(value):
         items = [_quoted(scalar_text(one), writing.allow_reserved) for one in value]
-        if writing.explode or writing.style == "deepObject":
+        if writing.explode:
             yield from (f"{_quoted(name)}={one}" for one in items)
         elif items:
             yield f"{_quoted(name)}={_SEPARATORS[writing.style].join(items)}"

@@ -8,7 +8,7 @@ The converted schema accepts what the original accepts, with some differences:
 - a branch that a ``discriminator`` maps accepts the mapped names alone;
 - what lies behind many references accepts every value: the API itself judges it;
 - what accepts nothing is taken for a mistake: an ``enum`` without one value of its ``type``, and a required property
-  that is neither described nor permitted.
+  that is neither described nor permitted, which is not required then.
 """
 
 from __future__ import annotations
@@ -253,10 +253,13 @@ class SchemaConversion:
 
     def _set_type(self, made: dict[str, Json], node: Node) -> None:
         kind = made.get("type")
+        is_answer = self._direction == "response"
         if node.get("nullable") is not True or not isinstance(kind, str):
             return
+        if self._description.version != "3.0" and not is_answer:
+            return  # the keyword has no meaning there, though some APIs return null where it stands
         made["type"] = [kind, "null"]
-        if is_array(options := made.get("enum")) and None not in options:
+        if is_answer and is_array(options := made.get("enum")) and None not in options:
             made["enum"] = [*options, None]
 
     def _may_be_null(self, node: Node) -> bool:
@@ -286,6 +289,8 @@ class SchemaConversion:
             return
         others = made.get("additionalProperties", {})
         properties = {**made.get("properties", {})}
+        if others is False and "patternProperties" not in made:
+            made["required"] = [name for name in made["required"] if name in properties]
         for name in made["required"]:
             properties.setdefault(name, others if is_object(others) else {})
         made["properties"] = properties
@@ -296,9 +301,9 @@ class SchemaConversion:
         kind, options = made.get("type"), made.get("enum")
         if not isinstance(kind, str) or not is_array(options):
             return
-        fitting = [one for one in options if _is_of_type(one, kind)]
-        if fitting:
-            made["enum"] = fitting
+        values_of_type = [one for one in options if _is_of_type(one, kind)]
+        if values_of_type:
+            made["enum"] = values_of_type
             return
         del made["enum"]
         if kind == "string" and all(isinstance(one, int | float) for one in options):
@@ -307,10 +312,14 @@ class SchemaConversion:
             made["items"] = {**items, "enum": options}
             self._set_enum(made["items"])
 
-    def _is_hidden(self, schema: Json) -> bool:
+    def _is_hidden(self, schema: Json, levels: int = 3) -> bool:
         try:
-            return is_object(schema) and (
-                schema.get(self._hidden) is True or self._description.followed(schema).get(self._hidden) is True
+            if not is_object(schema) or schema.get(self._hidden) is True:
+                return is_object(schema)
+            followed = self._description.followed(schema)
+            parts = followed.get("allOf")
+            return followed.get(self._hidden) is True or (
+                levels > 0 and is_array(parts) and any(self._is_hidden(one, levels - 1) for one in parts)
             )
         except UnusablePart:
             return False  # the conversion of the property itself reports it

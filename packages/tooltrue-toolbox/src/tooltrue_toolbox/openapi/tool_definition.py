@@ -35,7 +35,7 @@ _DESCRIPTION: Final = 900
 _TITLE: Final = 80
 _ARGUMENT_TEXT: Final = 300
 _ERRORS: Final = 5
-_EFFECTS: Final[Mapping[str, ApiEffect]] = {"GET": "read", "HEAD": "read", "DELETE": "destructive"}
+_EFFECTS: Final[Mapping[str, ApiEffect]] = {"GET": "read", "HEAD": "read", "QUERY": "read", "DELETE": "destructive"}
 _VERB_EFFECTS: Final[Mapping[str, ApiEffect]] = {
     **dict.fromkeys(
         ("get", "list", "search", "find", "read", "show", "query", "describe", "fetch", "retrieve"), "read"
@@ -62,7 +62,17 @@ _SENTENCES: Final[Mapping[ApiEffect, str]] = {
     "write": "Sends {}. Side effects: changes data at the API.",
     "destructive": "Sends {}. Side effects: may delete data at the API.",
 }
-_VERBS: Final = {"GET": "get", "HEAD": "check", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
+_VERBS: Final = {
+    "GET": "get",
+    "HEAD": "check",
+    "POST": "post",
+    "PUT": "put",
+    "PATCH": "patch",
+    "DELETE": "delete",
+    "QUERY": "query",
+}
+_JSON_MEDIA: Final = re.compile(r"(?:(?:application|text)/json|[^;]*\+json|[^;]*\*[^;]*)(?:;.*)?", re.DOTALL)
+"""JSON as one value, and not a stream of values such as ``application/jsonl``."""
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -88,7 +98,7 @@ def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
 
 
 def method_effect(operation: ApiOperation) -> ApiEffect:
-    """The effect of a method: GET and HEAD read, DELETE destroys, and the others write."""
+    """The effect of a method: GET, HEAD and QUERY read, DELETE destroys, and the others write."""
     return _EFFECTS.get(operation.method, "write")
 
 
@@ -168,9 +178,14 @@ def input_schema(description: ApiDescription, form: ToolForm, *, patterns: bool)
 
 
 def _argument(schema: dict[str, Json], parameter: Parameter) -> dict[str, Json]:
-    named = [schema.get("default"), *cast("list[Json]", schema.get("examples", []))]
-    if schema.get("type") == "string" and "enum" not in schema and "" not in named and not _may_be_empty(parameter):
+    if schema.get("type") == "string" and "enum" not in schema and not _may_be_empty(parameter):
+        # A default that is empty means that the parameter is not sent.
+        schema = {key: value for key, value in schema.items() if not (key == "default" and value == "")}
+        schema = {key: value for key, value in schema.items() if not (key == "examples" and value == [""])}
         schema = {**schema, "minLength": max(1, int(cast("float", schema.get("minLength", 0))))}
+    if schema.get("type") == "array" and parameter.required and parameter.location != "header":
+        # An empty list is written as no parameter, or as an empty segment.
+        schema = {**schema, "minItems": max(1, int(cast("float", schema.get("minItems", 0))))}
     text = shortened(plain_text(parameter.description), _ARGUMENT_TEXT)
     if text or "description" not in schema:
         schema = {**schema, "description": text or _parameter_text(parameter)}
@@ -202,7 +217,7 @@ def success_schemas(operation: ApiOperation) -> list[tuple[str, Json]] | None:
     for response in operation.responses:
         if response.status[:1] not in ("2", "d"):
             continue
-        schema = next((schema for media, schema in response.schemas.items() if "json" in media or "*" in media), None)
+        schema = next((schema for media, schema in response.schemas.items() if _JSON_MEDIA.fullmatch(media)), None)
         if response.status[:1] == "d" and schemas:
             continue  # the default of an operation that describes its success is that of errors
         if schema is None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+from openapi_spec_validator import (
+    OpenAPIV2SpecValidator,
+    OpenAPIV30SpecValidator,
+    OpenAPIV31SpecValidator,
+    OpenAPIV32SpecValidator,
+)
 
 __all__ = ["first_problem"]
 
@@ -13,6 +18,7 @@ _VALIDATORS: Final[Mapping[str, Any]] = {
     "2.0": OpenAPIV2SpecValidator,
     "3.0": OpenAPIV30SpecValidator,
     "3.1": OpenAPIV31SpecValidator,
+    "3.2": OpenAPIV32SpecValidator,
 }
 _LONGEST: Final = 300
 

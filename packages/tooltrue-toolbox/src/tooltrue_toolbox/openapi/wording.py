@@ -14,9 +14,10 @@ DESCRIPTION_UNREADABLE: Final = message(
 )
 DESCRIPTION_VERSION_UNKNOWN: Final = message(
     "TT6801",
-    "{file} is no description of a known version ({version!r}): it begins with 'openapi: 3.0.…' or '3.1.…', or with "
-    "'swagger: \"2.0\"'.",
-    "{file} 不是已知版本的 API 描述（{version!r}）：应以 'openapi: 3.0.…' 或 '3.1.…'，或 'swagger: \"2.0\"' 开头。",
+    "{file} is no description of a known version ({version!r}): it begins with 'openapi: 3.0.…', '3.1.…' or '3.2.…', "
+    "or with 'swagger: \"2.0\"'.",
+    "{file} 不是已知版本的 API 描述（{version!r}）：应以 'openapi: 3.0.…'、'3.1.…' 或 '3.2.…'，"
+    "或 'swagger: \"2.0\"' 开头。",
 )
 DESCRIPTION_INVALID: Final = message(
     "TT6802",
@@ -29,6 +30,12 @@ DESCRIPTION_DIALECT_UNKNOWN: Final = message(
     "convert the schemas.",
     "{file} 的架构属于方言 {dialect!r}。只支持 JSON Schema 2020-12：请去掉 jsonSchemaDialect，或转换这些架构。",
 )
+DESCRIPTION_OR_APP: Final = message(
+    "TT6904",
+    "from_openapi needs spec=, a file or an address, or app=, an ASGI application that answers GET /openapi.json.",
+    "from_openapi 需要 spec=（文件或地址），或 app=（能应答 GET /openapi.json 的 ASGI 应用）。",
+)
+REASON_ANSWER_STATUS: Final = message("TT6906", "the answer has the status {status}", "应答的状态为 {status}")
 OPERATION_LEFT_OUT: Final = message(
     "TT6804",
     "{operation} is left out: {problem}.",
@@ -255,6 +262,21 @@ REASON_SCHEMA_RENAMED: Final = message(
     "TT6936",
     "its schema has {keyword} {value!r}, which changes to where its references lead",
     "其架构含有 {keyword} {value!r}，这会改变其引用的指向",
+)
+REASON_WHOLE_QUERY: Final = message(
+    "TT6938",
+    "its parameter {name!r} is the whole query, which is not written",
+    "其参数 {name!r} 是整个查询字符串，不支持写入",
+)
+REASON_BODY_STREAM: Final = message(
+    "TT6939",
+    "its body is a stream of items ({keyword})",
+    "其请求体是项目流（{keyword}）",
+)
+REASON_PARAMETER_NAME: Final = message(
+    "TT6937",
+    "it requires the parameter {name!r}, which is no name of its place",
+    "它要求参数 {name!r}，该名称不适用于其位置",
 )
 REASON_SCHEMA_REFUSED: Final = message("TT6861", "its schema is refused: {problem}", "其架构被拒绝：{problem}")
 

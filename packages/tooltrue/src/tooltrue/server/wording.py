@@ -174,6 +174,11 @@ MOUNT_TAKES_NO_SETTINGS: Final = message(
     "mount() takes the other server, and prefix=; {name!r} is not one of them. {advice}",
     "mount() 接受另一个服务器和 prefix=；{name!r} 不在其中。{advice}",
 )
+SOURCE_NOT_INSTALLED: Final = message(
+    "TT6905",
+    "Server.from_{name} needs another distribution: {command}",
+    "Server.from_{name} 需要另一个发行包：{command}",
+)
 RUN_WITHIN_EVENT_LOOP: Final = message(
     "TT4645",
     "run() starts an event loop of its own, and one runs already, because the code is async or a command is loading "

@@ -47,7 +47,7 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
+__all__ = ["AppFetcher", "FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
@@ -298,6 +298,30 @@ class Fetcher:
             raise _Guarded(Worded(REASON_PORT_NOT_OF_WEB, {"port": origin.port}))
         if origin.scheme != "https" and not self._plain and not ((named or near) and address.is_loopback):
             raise _Guarded(Worded(REASON_HTTPS_REQUIRED, {}))
+
+
+class AppFetcher(Fetcher):
+    """Calls an ASGI application of this process, within the same limits of size and time. No address is resolved and
+    no connection is made; the lifespan of the application is for its owner to enter."""
+
+    def __init__(self, app: Any, *, seconds: float = _SECONDS, max_bytes: int = _MAX_BYTES) -> None:
+        super().__init__(seconds=seconds, max_bytes=max_bytes)
+        self._app = app
+
+    @contextlib.asynccontextmanager
+    async def _response(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None, **_: Any
+    ) -> AsyncGenerator[httpx2.Response]:
+        own = {"accept": "application/json", "accept-encoding": "identity", **(headers or {})}
+        transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
+        async with (
+            asyncio.timeout(self._seconds),
+            httpx2.AsyncClient(transport=transport, trust_env=False) as client,
+            contextlib.aclosing(
+                await client.send(httpx2.Request(method, url, headers=own, content=content), stream=True)
+            ) as response,
+        ):
+            yield response
 
 
 def _are_together(one: IpAddress, other: IpAddress) -> bool:

@@ -1,0 +1,248 @@
+"""Makes tools of descriptions of real APIs, and calls each with generated arguments. Not collected by pytest.
+
+    make openapi-apis OPENAPI_APIS="--apis GitHub,Stripe --count 2 --left-out --faults"
+
+A server of ours receives the requests, and ``openapi-core`` judges each by the description, with the one path of the
+operation that was called: a request that reaches another path is a fault. The exit code is 1 for a fault, for an error
+of ``tooltrue check``, and for a description that takes longer than 5 s for 1,000 operations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from openapi_core import Config, OpenAPI
+from sources import APIS, Api, description_file
+
+from services.calling import Waits, calls
+from services.openapi import JudgedRequest
+from support.website import Asked, Said, running
+from tooltrue import Client
+from tooltrue.testing.generate import samples_of
+from tooltrue.tools.local import LocalToolset
+from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
+from tooltrue_toolbox.openapi.operation import ApiOperation
+from tooltrue_toolbox.openapi.operations import DescribedApi
+from tooltrue_toolbox.openapi.swagger import as_openapi
+from tooltrue_toolbox.openapi.tool_definition import ToolForm
+
+_HOST = "http://api.invalid"
+_NOT_SENT = ("[TT6900]", "[TT6901]", "[TT6902]", "[TT6942]")
+"""A value that leaves its place or has no form there, and a file that is none: the generator knows no file."""
+_LIMIT = 5.0
+"""CPU seconds for 1,000 operations. A description with fewer than 100 is not held to it."""
+
+
+class OperationJudge:
+    """Judges the requests of one operation at a time."""
+
+    def __init__(self, file: Path) -> None:
+        text = file.read_text("utf-8")
+        root = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, yaml.CSafeLoader)
+        # openapi-core does not read Swagger 2.0, so that it is given what we make of it.
+        self._root = as_openapi(root) if "swagger" in root else root
+        self._root = {**self._root, "servers": [{"url": f"{_HOST}/v1"}]}
+        components = self._root.get("components", {})
+        bodies = for_judge(components.get("requestBodies", {}))
+        self._root["components"] = {**components, "requestBodies": bodies}
+        self._readers = dict.fromkeys(set(re.findall(r"[\w.-]+/[\w.+-]+\+json", text)), json.loads)
+        # Parts of other paths may be referred to: those stay, at a server that no request goes to.
+        others = self._root["paths"] if '"#/paths/' in text or "'#/paths/" in text else {}
+        self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
+        self._openapi: OpenAPI | None = None
+        self.operation = ""
+        self.faults: list[str] = []
+        self.right = 0
+
+    def begin(self, operation: ApiOperation) -> None:
+        self.operation = operation.key
+        item = {key: value for key, value in self._root["paths"][operation.path].items() if key != "servers"}
+        method = {key: value for key, value in item[operation.method.lower()].items() if key != "servers"}
+        paths = dict(self._others)
+        paths[operation.path] = for_judge({**item, operation.method.lower(): method})
+        config = Config(spec_validator_cls=None, extra_media_type_deserializers=self._readers)
+        self._openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
+
+    def __call__(self, asked: Asked) -> Said:
+        assert self._openapi is not None
+        try:
+            self._openapi.validate_request(JudgedRequest(asked, _HOST))
+            self.right += 1
+        except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
+            request = f"{asked.path}?{asked.raw_query} {asked.body[:300]!r}"
+            self.faults.append(f"{self.operation}: {error!r} {error.__cause__!r}"[:500] + f": {request}"[:600])
+        return Said(200, {})
+
+
+def for_judge(value: Any) -> Any:
+    """A path item without what OpenAPI leaves open, which the judge cannot read: ``deepObject`` of lists, and
+    of objects in objects."""
+    if isinstance(value, list):
+        return [for_judge(one) for one in value if not _is_open(one)]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(every := value.get("*/*"), dict):
+        # The judge reads no body of a type that it does not know.
+        value = {"application/json": every, **{media: one for media, one in value.items() if media != "*/*"}}
+    encodings = value.get("encoding")
+    if not isinstance(encodings, dict) or "schema" not in value:
+        return {key: for_judge(one) for key, one in value.items()}
+    deep = {name for name, one in encodings.items() if one.get("style") == "deepObject"}
+    schema = {**value["schema"]}
+    schema["properties"] = {name: one for name, one in schema.get("properties", {}).items() if name not in deep}
+    schema["required"] = [name for name in schema.get("required", []) if name not in deep]
+    return {**value, "encoding": {}, "schema": {**schema, "additionalProperties": True}}
+
+
+def _is_open(parameter: Any) -> bool:
+    schema = parameter.get("schema") if isinstance(parameter, dict) else None
+    if not isinstance(schema, dict) or parameter.get("style") != "deepObject":
+        return False
+    kinds = [one.get("type") for one in schema.get("properties", {}).values()]
+    return schema.get("type") != "object" or any(kind in ("object", "array", None) for kind in kinds)
+
+
+@dataclass
+class Row:
+    api: Api
+    version: str = ""
+    operations: int = 0
+    seconds: float = 0.0
+    tools: int = 0
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    errors: int = 0
+    sent: int = 0
+    right: int = 0
+    refused: int = 0
+    faults: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_good(self) -> bool:
+        slow = self.operations >= 100 and self.seconds / self.operations * 1000 > _LIMIT
+        return not (self.faults or self.errors or slow)
+
+    def __str__(self) -> str:
+        pace = f"{self.seconds / self.operations * 1000:.1f}" if self.operations >= 100 else "–"
+        cells = (self.api.name, self.version, self.operations, self.tools, sum(self.left_out.values()), pace)
+        return f"| {' | '.join(map(str, (*cells, self.errors, self.sent, self.right, self.refused)))} |"
+
+
+_HEAD = """\
+| API | version | operations | tools | left out | CPU s per 1,000 | errors of check | requests | right | not sent |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def measured(api: Api, count: int) -> Row:
+    file = description_file(api)
+    begun = time.process_time()
+    loaded = load_api(file)
+    forms = forms_of(loaded)
+    left_out = _reasons(loaded)
+    tools = toolset(loaded, forms, _settings(loaded, "http://127.0.0.1:9/v1"))
+    row = Row(api, loaded.description.version, len(loaded.operations) + len(loaded.left_out))
+    row.seconds = time.process_time() - begun
+    row.tools, row.left_out = len(tools.names), left_out
+    row.left_out["its schema is refused"] += len(forms) - len(tools.names)
+    row.errors = _errors_of_check(file)
+    if count:
+        _send(row, loaded, forms, file, count)
+    return row
+
+
+def _reasons(api: DescribedApi) -> Counter[str]:
+    return Counter(re.sub(r"\(.*\)", "", str(one.problem)).strip() for one in api.left_out)
+
+
+def _settings(api: DescribedApi, url: str) -> ApiSettings:
+    secrets = {name: f"{name}:of-the-test" for name in api.schemes}
+    return ApiSettings(url, secrets, "off", patience=Waits().patience)
+
+
+def _errors_of_check(file: Path) -> int:
+    command = (
+        Path(sys.prefix) / "bin" / "tooltrue",
+        "check",
+        "openapi",
+        "--spec",
+        file,
+        "--api-url",
+        "https://a.example",
+    )
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    found = re.search(r"^errors: (\d+),", done.stdout, re.MULTILINE)
+    return int(found[1]) if found else 1
+
+
+def _send(row: Row, api: DescribedApi, forms: Sequence[ToolForm], file: Path, count: int) -> None:
+    judge = OperationJudge(file)
+    by_name = {form.name: form.operation for form in forms}
+    with running(judge) as site:
+        tools = toolset(api, forms, _settings(api, f"{site.url}/v1"))
+        calls(tools, _every_tool(row, tools, by_name, judge, count))
+        row.sent = len(site.asked)
+    row.right, row.faults = judge.right, judge.faults
+
+
+def _every_tool(
+    row: Row, tools: LocalToolset, operations: dict[str, ApiOperation], judge: OperationJudge, count: int
+) -> Callable[[Client], Any]:
+    async def use(client: Client) -> None:
+        for tool in await client.list_tools():
+            judge.begin(operations[tool.name])
+            for sample in samples_of(tool.inputSchema, seed=7, count=count).valid:
+                before = judge.right + len(judge.faults)
+                result = await client.call_tool(tool.name, first_page(sample.value))
+                if result.is_error and result.text.endswith(_NOT_SENT):
+                    row.refused += 1
+                elif judge.right + len(judge.faults) == before:
+                    judge.faults.append(f"{judge.operation}: no request: {result.text[:300]}")
+
+    return use
+
+
+def first_page(arguments: Any) -> Any:
+    """The arguments of a first call: a next page is one of an earlier result."""
+    return {name: value for name, value in arguments.items() if name != "next_page"}
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="tests/openapi_apis/run.py", description=__doc__)
+    parser.add_argument("--apis", default="", metavar="NAME,…", help="only these")
+    parser.add_argument("--count", type=int, default=2, help="arguments for each tool (%(default)s); 0 sends nothing")
+    parser.add_argument("--left-out", action="store_true", help="print why operations are left out")
+    parser.add_argument("--faults", action="store_true", help="print each request that is judged wrong")
+    options = parser.parse_args()
+    names = set(filter(None, options.apis.split(",")))
+    print(_HEAD, flush=True)
+    rows = list[Row]()
+    for api in APIS:
+        if names and api.name not in names:
+            continue
+        rows.append(measured(api, options.count))
+        print(rows[-1], flush=True)
+        for reason, number in rows[-1].left_out.most_common() if options.left_out else ():
+            if number:
+                print(f"  {api.name}: {number} × {reason}", flush=True)
+        for fault in rows[-1].faults if options.faults else ():
+            print(f"  {api.name}: {fault}", flush=True)
+    return int(not all(row.is_good for row in rows))
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="openapi_core")
+    sys.exit(main())
