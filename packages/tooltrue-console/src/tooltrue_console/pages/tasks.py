@@ -198,7 +198,7 @@ async def answer(desk: Desk, visit: PageVisit) -> Answer:
             ),
             inspector.noting(task.id, store.note(task, "answer", visit.person.id, (question["key"],))),
         ):
-            await inspector.answer(task.id, {question["key"]: store.seals.hide(task.id, encode(reply))})
+            await inspector.answer(task.id, {question["key"]: store.hide(task, encode(reply))})
     return OtherPage(f"/tasks/{server}/{task.id}")
 
 

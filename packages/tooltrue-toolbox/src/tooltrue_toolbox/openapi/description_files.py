@@ -59,9 +59,9 @@ def read_beneath(folder: Path, name: str, limit: int) -> bytes:
         return file.read(limit + 1)
 
 
-def gather_files(root: dict[str, Json], own_name: str, read: Read) -> tuple[dict[str, Json], DescriptionFiles]:
+def gather_files(root: dict[str, Json], own_name: str, content_of: Read) -> tuple[dict[str, Json], DescriptionFiles]:
     """The root with full references, and all files to which references lead."""
-    gathering = _Gathering(own_name, read)
+    gathering = _Gathering(own_name, content_of)
     with_full_references = gathering.with_full_references(root, own_name)
     if not is_object(with_full_references):
         return root, DescriptionFiles()
@@ -70,9 +70,9 @@ def gather_files(root: dict[str, Json], own_name: str, read: Read) -> tuple[dict
 
 
 class _Gathering:
-    def __init__(self, own_name: str, read: Read) -> None:
+    def __init__(self, own_name: str, content_of: Read) -> None:
         self._own_name = own_name
-        self._read = read
+        self._content_of = content_of
         self._waiting: list[str] = []
         self._known = set[str]()
         self.contents: dict[str, Json] = {}
@@ -84,7 +84,7 @@ class _Gathering:
             try:
                 if len(self.contents) >= _MAX_FILES:
                     raise FileRefused(Worded(REASON_TOO_MANY_FILES, {"limit": _MAX_FILES}))
-                self.contents[name] = self.with_full_references(self._read(name), name)
+                self.contents[name] = self.with_full_references(self._content_of(name), name)
             except FileRefused as error:
                 self.unread[name] = error.problem
 

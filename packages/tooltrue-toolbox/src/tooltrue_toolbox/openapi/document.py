@@ -133,12 +133,12 @@ def description_of(data: bytes, place: str) -> ApiDescription:
     return _description(root, place, "", None)
 
 
-def _description(root: dict[str, Json], place: str, own_name: str, read: Read | None) -> ApiDescription:
+def _description(root: dict[str, Json], place: str, own_name: str, content_of: Read | None) -> ApiDescription:
     version, files = _version(root, place), DescriptionFiles()
     if (dialect := root.get("jsonSchemaDialect", _DIALECTS[0])) not in _DIALECTS:
         raise ConfigurationError.of(DESCRIPTION_DIALECT_UNKNOWN, file=place, dialect=str(dialect)[:200])
-    if read is not None and version != "2.0" and _has_outward_reference(root):
-        root, files = gather_files(root, own_name, read)
+    if content_of is not None and version != "2.0" and _has_outward_reference(root):
+        root, files = gather_files(root, own_name, content_of)
     if (problem := first_problem(root, version)) is not None:
         where, text = problem
         raise ConfigurationError.of(DESCRIPTION_INVALID, file=place, place=where, problem=text)
