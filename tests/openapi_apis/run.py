@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from openapi_core import Config, OpenAPI
@@ -58,7 +58,9 @@ class OperationJudge:
         components = self._root.get("components", {})
         bodies = for_judge(components.get("requestBodies", {}))
         self._root["components"] = {**components, "requestBodies": bodies}
-        self._readers = dict.fromkeys(set(re.findall(r"[\w.-]+/[\w.+-]+\+json", text)), json.loads)
+        self._readers: dict[str, Callable[[bytes], Any]] = dict.fromkeys(
+            set(re.findall(r"[\w.-]+/[\w.+-]+\+json", text)), json.loads
+        )
         # Parts of other paths may be referred to: those stay, at a server that no request goes to.
         others = self._root["paths"] if '"#/paths/' in text or "'#/paths/" in text else {}
         self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
@@ -73,7 +75,8 @@ class OperationJudge:
         method = {key: value for key, value in item[operation.method.lower()].items() if key != "servers"}
         paths = dict(self._others)
         paths[operation.path] = for_judge({**item, operation.method.lower(): method})
-        config = Config(spec_validator_cls=None, extra_media_type_deserializers=self._readers)
+        # The description was validated by the tools; None stands for no second time, as the judge documents it.
+        config = Config(spec_validator_cls=cast("Any", None), extra_media_type_deserializers=self._readers)
         self._openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
 
     def __call__(self, asked: Asked) -> Said:

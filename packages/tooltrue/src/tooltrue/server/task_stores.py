@@ -25,8 +25,7 @@ __all__ = ["TaskStore", "task_files", "task_store"]
 
 class TaskStore(Value, frozen=True):
     """A database of tasks. ``server`` is the name of the server, and ``None`` for the only one that has tasks there.
-    ``keys`` are its own, and those of its views if it is a
-    gateway; ``place`` is where they come from."""
+    ``keys`` are its own, and those of its views if it is a gateway; ``place`` is where they come from."""
 
     url: str
     server: str | None
