@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 
 from services.calling import call
 from services.openapi import PETSTORE, Judge
-from support.website import running
+from support.website import Said, running
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.main import cli
 from tooltrue.cli.targets import Spec, load_server
@@ -21,7 +22,7 @@ from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.findings import Level
 from tooltrue_check.report import judge
 from tooltrue_toolbox.openapi.document import ApiDescription
-from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
+from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset, within_budget
 from tooltrue_toolbox.openapi.operations import read_api
 from tooltrue_toolbox.openapi.plan import plan_text
 
@@ -83,6 +84,8 @@ def test_a_plan_holds_any_text(tmp_path: Path):
         (one(operation="POST /pets/{petId}/picture"), "TT6830"),
         (one(title=1), "TT6822"),
         (one(hide="limit"), "TT6822"),
+        (one(fields="id"), "TT6822"),
+        (one(fields=["owner..id"]), "TT6822"),
     ],
 )
 def test_a_mistake_in_a_plan_is_named(tmp_path: Path, text: str, code: str):
@@ -121,6 +124,99 @@ def test_hidden_arguments_are_not_sent_and_fixed_ones_always_are(tmp_path: Path)
     assert (asked.raw_query, asked.headers["cookie"]) == ("status=sold&colours=red", "theme=dark")
 
 
+PETS = [
+    {"id": 1, "name": "Rex", "photo": "…" * 1_000, "owner": {"id": 7, "name": "Ann", "address": "…"}, "tags": []},
+    {"id": 2, "owner": None, "tags": [{"id": 3, "text": "old"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [
+        (["id", "name"], [{"id": 1, "name": "Rex"}, {"id": 2}]),
+        (["owner.name", "owner.id"], [{"owner": {"name": "Ann", "id": 7}}, {"owner": None}]),
+        (["tags.text"], [{"tags": []}, {"tags": [{"text": "old"}]}]),
+        (["owner.id", "owner"], [{"owner": PETS[0]["owner"]}, {"owner": None}]),
+    ],
+)
+def test_a_plan_names_the_fields_of_an_answer(tmp_path: Path, fields: list[str], kept: object):
+    forms = forms_of(API, plan=plan_file(tmp_path, one(name="pets", description="List.", fields=fields)))
+    for responses in ("log", "strict", "off"):
+        with running(lambda _: Said(200, PETS)) as site:
+            tools = toolset(API, forms, ApiSettings(f"{site.url}/v1", {"token": "x"}, responses=responses))
+            result = call(tools, "pets")
+        assert result.value == kept
+
+
+def test_an_answer_without_the_fields_of_a_plan_says_so(tmp_path: Path):
+    forms = forms_of(API, plan=plan_file(tmp_path, one(name="pets", description="List.", fields=["ids"])))
+    for pets, says in ((PETS, True), ([], False)):
+        with running(lambda _, pets=pets: Said(200, pets)) as site:
+            result = call(toolset(API, forms, ApiSettings(f"{site.url}/v1", {"token": "x"})), "pets")
+        assert ("none of the fields that this tool returns: ids" in result.text) == says
+
+
+def test_a_budget_takes_the_first_tools_that_fit():
+    forms = forms_of(API)
+    chosen, beyond = within_budget(API, forms, 700)
+    assert chosen
+    assert beyond
+    assert sorted([*chosen, *beyond], key=forms.index) == forms
+    assert [form for form in forms if form in chosen] == list(chosen)
+    text = plan_text(API, chosen, beyond)
+    assert [table["name"] for table in tomllib.loads(text)["operation"]] == [form.name for form in chosen]
+    assert f"#   {beyond[0].operation.key}\n" in text
+    assert within_budget(API, forms, 1_000_000) == (forms, [])
+
+
+def extended(method: str = "get", parameters: Sequence[object] = (), **extensions: Any) -> Any:
+    operation = {"operationId": "one", "parameters": parameters, "responses": {"200": {"description": "x"}}}
+    paths = {"/one": {method: {**operation, **extensions}}}
+    info = {"title": "One", "version": "1"}
+    return read_api(ApiDescription({"openapi": "3.0.3", "info": info, "paths": paths}, "3.0"))
+
+
+@pytest.mark.parametrize(
+    ("method", "extension", "effect"),
+    [
+        ("get", "write", "write"),
+        ("get", "destructive", "destructive"),
+        ("post", "destructive", "destructive"),
+        ("post", "read", "write"),
+        ("delete", "write", "destructive"),
+        ("get", "read", "read"),
+    ],
+)
+def test_an_extension_only_raises_an_effect(tmp_path: Path, method: str, extension: str, effect: str):
+    api = extended(method, **{"x-tooltrue-effect": extension})
+    assert [form.effect for form in forms_of(api)] == [effect]
+    if method == "get" and extension != "read":
+        with pytest.raises(ConfigurationError) as caught:
+            forms_of(api, plan=plan_file(tmp_path, one(operation="GET /one", effect="read")))
+        assert caught.value.facts["problem"].code == "TT6825"
+
+
+def test_an_operation_that_is_internal_or_has_an_unknown_effect_is_left_out():
+    marks: list[tuple[dict[str, Any], str]] = [
+        ({"x-internal": True}, "TT6962"),
+        ({"x-tooltrue-effect": ["read"]}, "TT6963"),
+    ]
+    for extension, code in marks:
+        api = extended(**extension)
+        assert [one.problem.code for one in api.left_out] == [code]
+    internal: dict[str, Any] = {"x-internal": False}
+    assert extended(**internal).operations
+
+
+def test_an_internal_parameter_is_not_shown_unless_it_is_required():
+    parameters = [
+        {"name": name, "in": "query", "required": name == "c", "schema": {"type": "string"}, "x-internal": name != "a"}
+        for name in "abc"
+    ]
+    (operation,) = extended(parameters=parameters).operations
+    assert [parameter.name for parameter in operation.parameters] == ["a", "c"]
+
+
 # --- the command
 
 
@@ -137,6 +233,14 @@ def test_the_verb_writes_a_plan_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     again = run("openapi", "plan", str(PETSTORE))
     assert again.exit_code != 0
     assert "[TT6941]" in again.output
+
+
+def test_the_verb_keeps_to_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("openapi", "plan", str(PETSTORE), "--budget", "700").exit_code == 0
+    text = (tmp_path / "petstore.plan.toml").read_text("utf-8")
+    assert 0 < len(tomllib.loads(text)["operation"]) < len(forms_of(API))
+    assert "# Operations beyond the budget:" in text
 
 
 def options(**more: tuple[str, ...]) -> FamilyOptions:

@@ -10,7 +10,7 @@ __all__ = ["COMMANDS"]
 COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "openapi": {
         "short": "规划由 HTTP API 生成的工具；将工具描述为 HTTP API。",
-        "help": "处理 HTTP API 的描述：OpenAPI 3.0、3.1 或 Swagger 2.0。",
+        "help": "处理 HTTP API 的描述：OpenAPI 3.0 至 3.2，或 Swagger 2.0。",
     },
     "openapi plan": {
         "short": "将描述中的工具写入文件，以供编辑。",
@@ -20,6 +20,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "--operations": "仅使用符合 `tag:…`、`path:…`、`method:…` 或 `id:…` 的操作。",
         "PATTERN": "通配符",
+        "--budget": "仅取最先的、定义合计（按估算）不超出此词元数的工具。",
+        "TOKENS": "词元数",
         "--output": "计划文件；默认为 FILE 的名称加 .plan.toml。",
     },
     "openapi export": {

@@ -42,21 +42,25 @@ command.add_command(export)
 )
 @click.argument("spec", metavar="FILE")
 @click.option("--operations", multiple=True, metavar="PATTERN", help="Only tag:, path:, method: or id:PATTERN.")
+@click.option(
+    "--budget", type=click.IntRange(1), metavar="TOKENS", help="Only the first tools that fit, by an estimate."
+)
 @click.option("--output", "-o", metavar="FILE", help="The plan; by default the name of FILE with .plan.toml.")
-def plan(spec: str, operations: tuple[str, ...], output: str | None) -> None:
+def plan(spec: str, operations: tuple[str, ...], budget: int | None, output: str | None) -> None:
     """Write a plan: the operations of FILE with the names, texts and effects of their tools.
 
     serve openapi --spec FILE --api-plan PLAN serves what stands in it. A plan that is there is never overwritten.
     """
     with required("openapi_spec_validator", "openapi", missing, DISTRIBUTION):
-        from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api  # noqa: PLC0415 - they need an extra
+        from tooltrue_toolbox.openapi.openapi_tools import forms_of, load_api, within_budget  # noqa: PLC0415 - an extra
         from tooltrue_toolbox.openapi.plan import plan_text  # noqa: PLC0415 - the same
     api = load_api(spec)
     forms = forms_of(api, operations)
+    forms, beyond = (forms, ()) if budget is None else within_budget(api, forms, budget)
     place = Path(output) if output is not None else Path(Path(spec.partition("?")[0]).with_suffix(".plan.toml").name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(plan_text(api, forms))
+            file.write(plan_text(api, forms, beyond))
     except FileExistsError:
         raise ConfigurationError.of(PLAN_EXISTS, file=str(place)) from None
     follow = f"tooltrue serve openapi --spec {spec} --api-plan {place} --api-url URL"

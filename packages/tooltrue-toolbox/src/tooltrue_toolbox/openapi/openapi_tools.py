@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from tooltrue.errors import ConfigurationError, TooltrueError, fact_of
-from tooltrue.jsonrpc.messages import Json
+from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.search.token_estimate import estimated
 from tooltrue.tools.settings import ToolSettings
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import AppFetcher, Fetcher, Resolve
@@ -47,7 +48,16 @@ from tooltrue_toolbox.openapi.wording import (
 )
 from tooltrue_toolbox.service_client import ServicePatience, check_urls
 
-__all__ = ["ApiSettings", "FileReferences", "address_of", "forms_of", "load_api", "secrets_from", "toolset"]
+__all__ = [
+    "ApiSettings",
+    "FileReferences",
+    "address_of",
+    "forms_of",
+    "load_api",
+    "secrets_from",
+    "toolset",
+    "within_budget",
+]
 
 _log = logging.getLogger("tooltrue")
 
@@ -94,6 +104,27 @@ def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None 
         name = tool_name(operation, forms)
         forms[name] = ToolForm(operation, name, title, description, effect)
     return list(forms.values())
+
+
+def within_budget(
+    api: DescribedApi, forms: Sequence[ToolForm], budget: int
+) -> tuple[Sequence[ToolForm], Sequence[ToolForm]]:
+    """The tools whose definitions fit into ``budget`` tokens together, by an estimate, and the others. The first ones
+    of the description are taken; one that is too large is passed over."""
+    chosen, beyond, remaining = list[ToolForm](), list[ToolForm](), budget
+    for form in forms:
+        tokens = _tokens(api, form)
+        (chosen if tokens <= remaining else beyond).append(form)
+        remaining -= tokens if tokens <= remaining else 0
+    return chosen, beyond
+
+
+def _tokens(api: DescribedApi, form: ToolForm) -> int:
+    try:
+        schema = input_schema(api.description, form, patterns=True)
+    except UnusablePart:  # it is left out when it is served, with the reason
+        return 0
+    return estimated(encode([form.name, form.title, form.description, schema]).decode())
 
 
 def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings) -> LocalToolset:
@@ -166,7 +197,8 @@ def _add(
     settings: ApiSettings,
     etag_name: str | None,
 ) -> None:
-    output = output_schema(api.description, form.operation) if settings.responses == "strict" else None
+    is_published = settings.responses == "strict" and not form.fields  # the schema is that of whole answers
+    output = output_schema(api.description, form.operation) if is_published else None
     page_name = free_name("next_page", argument_names(form.operation)[0]) if has_pages(form.operation) else None
     log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
     handler = OperationCall(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tooltrue_toolbox.openapi.document import Node
 
 __all__ = [
+    "EFFECT_LEVELS",
+    "ApiEffect",
     "ApiOperation",
     "Body",
     "BodyKind",
@@ -24,6 +26,8 @@ __all__ = [
 Location: TypeAlias = Literal["path", "query", "header", "cookie"]
 Style: TypeAlias = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes"]
+ApiEffect: TypeAlias = Literal["read", "write", "destructive"]
+EFFECT_LEVELS: Final[Sequence[ApiEffect]] = ("read", "write", "destructive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class Scheme:
 @dataclass(frozen=True, slots=True)
 class ApiOperation:
     """An operation. ``security``: alternatives, each the names of schemes that go together; no alternative means that
-    no scheme is needed."""
+    no scheme is needed. ``effect``: what the description declares beyond the method."""
 
     method: str
     path: str
@@ -107,6 +111,7 @@ class ApiOperation:
     body: Body | None
     responses: tuple[Response, ...]
     security: tuple[tuple[str, ...], ...]
+    effect: ApiEffect = "read"
 
     @property
     def key(self) -> str:

@@ -13,6 +13,7 @@ from tooltrue.protocol.types import CallToolResult, ContentBlock, TextContent
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.wording import sentence
 from tooltrue_toolbox.openapi.answer_cache import etag_of
+from tooltrue_toolbox.openapi.answer_fields import has_fields, only_fields
 from tooltrue_toolbox.openapi.api_client import ApiAnswer, ApiClient
 from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
 from tooltrue_toolbox.openapi.multipart import file_references
@@ -20,6 +21,7 @@ from tooltrue_toolbox.openapi.request_building import build_request
 from tooltrue_toolbox.openapi.response_check import ResponseLog
 from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
 from tooltrue_toolbox.openapi.wording import (
+    ANSWER_WITHOUT_FIELDS,
     API_NOT_MODIFIED,
     API_RESULT_NOT_TEXT,
     API_RESULT_UNEXPECTED,
@@ -86,6 +88,10 @@ class OperationCall:
         if answer.data is not None:
             return self._stored(answer, answer.data, context)
         notes = [*self._notes_of_page(answer, request.url, context), *self._notes_of_version(answer, context)]
+        if answer.is_json and (fields := self._form.fields):
+            answer = replace(answer, value=only_fields(answer.value, fields))
+            if not has_fields(answer.value):
+                notes.append(sentence(ANSWER_WITHOUT_FIELDS, context.language, {"fields": ", ".join(fields)}))
         return _with_notes(answer, notes) if notes else answer.value
 
     def _stored(self, answer: ApiAnswer, data: bytes, context: RequestContext) -> CallToolResult:

@@ -13,6 +13,7 @@ from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 from tooltrue_toolbox.openapi.multipart import FILE_SCHEMA, file_text, multipart_schema
 from tooltrue_toolbox.openapi.operation import (
+    EFFECT_LEVELS,
     ApiOperation,
     Body,
     BodyKind,
@@ -29,7 +30,9 @@ from tooltrue_toolbox.openapi.wording import (
     REASON_BODY_MEDIA_TYPE,
     REASON_BODY_STREAM,
     REASON_DESCRIPTION_NOT_OBJECT,
+    REASON_EFFECT_UNKNOWN,
     REASON_HEADER_OF_TRANSPORT,
+    REASON_INTERNAL,
     REASON_METHOD_NOT_SERVED,
     REASON_PARAMETER_NAME,
     REASON_PATH_PARAMETERS,
@@ -42,6 +45,7 @@ __all__ = ["DescribedApi", "OmittedOperation", "read_api"]
 
 _SERVED: Final = frozenset(("get", "head", "post", "put", "patch", "delete", "query"))
 _LOCATIONS: Final = ("path", "query", "header", "cookie")
+_EFFECT: Final = "x-tooltrue-effect"
 _TEMPLATE: Final = re.compile(r"\{([^{}]*)\}")
 _IGNORED_HEADERS: Final = frozenset(("accept", "content-type", "authorization"))
 """Those that OpenAPI describes elsewhere: parameters of these names are ignored."""
@@ -161,6 +165,11 @@ class _OperationReader:
             raise UnusablePart(REASON_METHOD_NOT_SERVED, method=method.upper())
         if self._servers_of(item, node) != self.servers:
             raise UnusablePart(REASON_SERVER_OF_ITS_OWN)
+        if item.get("x-internal") is True or node.get("x-internal") is True:
+            raise UnusablePart(REASON_INTERNAL)
+        effect = node.get(_EFFECT, "read")
+        if effect not in EFFECT_LEVELS:
+            raise UnusablePart(REASON_EFFECT_UNKNOWN, key=_EFFECT, value=str(effect)[:40])
         security = self._security(node)
         parameters = self._parameters(path, item, node)
         return ApiOperation(
@@ -175,6 +184,7 @@ class _OperationReader:
             self._body(node.get("requestBody")),
             self._responses(node.get("responses")),
             security,
+            effect,
         )
 
     def _with_parents(self, tags: Iterable[str]) -> tuple[str, ...]:
@@ -211,6 +221,8 @@ class _OperationReader:
             raise UnusablePart(REASON_DESCRIPTION_NOT_OBJECT)
         required = location == "path" or node.get("required") is True
         if (location == "header" and name.lower() in _IGNORED_HEADERS) or self._is_credential(location, name):
+            return None
+        if node.get("x-internal") is True and not required:
             return None
         if location == "header" and name.lower() in _TRANSPORT_HEADERS:
             if required:

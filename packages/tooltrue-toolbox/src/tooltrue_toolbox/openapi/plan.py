@@ -21,17 +21,16 @@ from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.terminal import one_line
 from tooltrue.wording import LABEL_NONE, REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
 from tooltrue_toolbox.openapi.document import UnusablePart
-from tooltrue_toolbox.openapi.operation import ApiOperation
+from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.tool_definition import (
     MAX_NAME,
-    ApiEffect,
     ToolForm,
     argument_names,
     described,
     effect_of,
-    method_effect,
+    least_effect,
 )
 from tooltrue_toolbox.openapi.wording import (
     LABEL_PLAN_EFFECT,
@@ -56,8 +55,7 @@ from tooltrue_toolbox.openapi.wording import (
 __all__ = ["plan_text", "planned_forms"]
 
 _NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")
-_KEYS: Final = ("operation", "name", "title", "description", "effect", "hide", "fixed")
-_LEVELS: Final[Sequence[ApiEffect]] = ("read", "write", "destructive")
+_KEYS: Final = ("operation", "name", "title", "description", "effect", "hide", "fixed", "fields")
 
 _HEAD: Final = """\
 # The operations of {title} that become tools. Remove those that no model needs; the rest is yours to edit.
@@ -66,15 +64,19 @@ _HEAD: Final = """\
 # effect                     read, write or destructive; a lower one than that of the method for POST only
 # hide = ["limit"]           arguments that are neither shown nor sent
 # fixed = {{limit = 10}}       arguments that are not shown, and always have this value
+# fields = ["id", "owner.id"]  the fields of an answer that are returned; without it all are
 """
 
 
 # --- written ----------------------------------------------------------------------------------------------------------
 
 
-def plan_text(api: DescribedApi, forms: Sequence[ToolForm]) -> str:
-    """The text of a plan with these tools, and the operations that cannot be served as comments."""
+def plan_text(api: DescribedApi, forms: Sequence[ToolForm], beyond: Sequence[ToolForm] = ()) -> str:
+    """The text of a plan with these tools. Comments name the operations ``beyond`` a budget, and those that cannot be
+    served."""
     parts = [_HEAD.format(title=one_line(api.description.title)), *map(_table, forms)]
+    if beyond:
+        parts += ["# Operations beyond the budget:", *(f"#   {one_line(form.operation.key)}" for form in beyond), ""]
     return "\n".join([*parts, *_left_out(api.left_out)])
 
 
@@ -175,8 +177,9 @@ class _PlanReader:
             _text(table, "title", place, title),
             _text(table, "description", place, description),
             effect,
-            frozenset(_names(table, place)),
+            frozenset(_names(table, "hide", place)),
             _fixed(table, place),
+            tuple(_names(table, "fields", place)),
         )
         self._check_arguments(form)
         return form
@@ -232,10 +235,10 @@ def _text(table: Mapping[str, Json], key: str, place: str, otherwise: str | None
     return value
 
 
-def _names(table: Mapping[str, Json], place: str) -> list[str]:
-    value = table.get("hide", [])
-    if not is_array(value) or not all(isinstance(one, str) for one in value):
-        raise _wrong_type("hide", place, LABEL_PLAN_NAMES)
+def _names(table: Mapping[str, Json], key: str, place: str) -> list[str]:
+    value = table.get(key, [])
+    if not is_array(value) or not all(isinstance(one, str) and all(one.split(".")) for one in value):
+        raise _wrong_type(key, place, LABEL_PLAN_NAMES)
     return [str(one) for one in value]
 
 
@@ -250,9 +253,9 @@ def _effect(table: Mapping[str, Json], operation: ApiOperation, place: str) -> A
     """The effect that the file declares. It may be lower than that of the method for POST only: many searches are
     POST, and no other method that changes something reads."""
     value = table.get("effect", effect_of(operation))
-    effect: ApiEffect | None = next((level for level in _LEVELS if level == value), None)
+    effect: ApiEffect | None = next((level for level in EFFECT_LEVELS if level == value), None)
     if effect is None:
         raise _wrong_type("effect", place, LABEL_PLAN_EFFECT)
-    if _LEVELS.index(effect) < _LEVELS.index(method_effect(operation)) and operation.method != "POST":
+    if EFFECT_LEVELS.index(effect) < EFFECT_LEVELS.index(least_effect(operation)) and operation.method != "POST":
         raise _PlanFault(Worded(REASON_PLAN_EFFECT, {"operation": operation.key, "effect": effect}))
     return effect

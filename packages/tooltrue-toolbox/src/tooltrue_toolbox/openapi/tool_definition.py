@@ -5,28 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, cast
 
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue_toolbox.openapi.document import ApiDescription
-from tooltrue_toolbox.openapi.operation import ApiOperation, Parameter
+from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation, Parameter
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened, without_orders
 
 __all__ = [
     "MAX_NAME",
-    "ApiEffect",
     "ToolForm",
     "argument_names",
     "described",
     "effect_of",
     "input_schema",
-    "method_effect",
+    "least_effect",
     "success_schemas",
     "tool_name",
 ]
-
-ApiEffect: TypeAlias = Literal["read", "write", "destructive"]
 
 MAX_NAME: Final = 48
 """The most characters of a name: clients put the name of the server before it, and take 64 in all."""
@@ -79,7 +76,8 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 @dataclass(frozen=True, slots=True)
 class ToolForm:
     """How an operation becomes a tool. ``hidden`` arguments are never sent, and ``fixed`` ones always have this value;
-    neither is shown. Both are by the names of arguments."""
+    neither is shown. Both are by the names of arguments. ``fields``: those of an answer that are returned; without them
+    all are."""
 
     operation: ApiOperation
     name: str
@@ -88,6 +86,7 @@ class ToolForm:
     effect: ApiEffect
     hidden: frozenset[str] = frozenset()
     fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    fields: tuple[str, ...] = ()
 
 
 def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
@@ -97,15 +96,17 @@ def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
     return free_name(name, used_names)
 
 
-def method_effect(operation: ApiOperation) -> ApiEffect:
-    """The effect of a method: GET, HEAD and QUERY read, DELETE destroys, and the others write."""
-    return _EFFECTS.get(operation.method, "write")
+def least_effect(operation: ApiOperation) -> ApiEffect:
+    """The effect of the method, GET, HEAD and QUERY read, DELETE destroys, and the others write; or that of the
+    extension ``x-tooltrue-effect``, if it is higher."""
+    effects: tuple[ApiEffect, ApiEffect] = (_EFFECTS.get(operation.method, "write"), operation.effect)
+    return max(effects, key=EFFECT_LEVELS.index)
 
 
 def effect_of(operation: ApiOperation) -> ApiEffect:
-    """The effect of the method; of a GET whose name has another verb, such as ``apps.uninstall``, that of the verb."""
+    """The least effect; of a GET whose name has another verb, such as ``apps.uninstall``, that of the verb."""
     verb = next((word for word in tool_name(operation, ()).split("_") if word in _VERB_EFFECTS), "")
-    return _VERB_EFFECTS[verb] if verb and method_effect(operation) == "read" else method_effect(operation)
+    return _VERB_EFFECTS[verb] if verb and least_effect(operation) == "read" else least_effect(operation)
 
 
 def described(operation: ApiOperation, effect: ApiEffect) -> tuple[str, str]:

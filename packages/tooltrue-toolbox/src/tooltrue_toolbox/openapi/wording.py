@@ -441,6 +441,22 @@ RESPONSE_SCHEMA_UNUSABLE: Final = message(
     "不会将 {operation} 的应答与描述比较：{problem}。",
 )
 
+ANSWER_WITHOUT_FIELDS: Final = message(
+    "TT6961",
+    "The answer has none of the fields that this tool returns: {fields}. Tell the user that its plan may be wrong.",
+    "应答中没有此工具返回的字段：{fields}。请告知用户其计划文件可能有误。",
+)
+REASON_INTERNAL: Final = message(
+    "TT6962",
+    "the description marks it as internal",
+    "描述将其标记为内部操作",
+)
+REASON_EFFECT_UNKNOWN: Final = message(
+    "TT6963",
+    "its {key} is {value!r}, and has to be read, write or destructive",
+    "其 {key} 为 {value!r}，必须是 read、write 或 destructive",
+)
+
 # for the verb
 PLAN_WRITTEN: Final = message(
     "TT6940",
