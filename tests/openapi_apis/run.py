@@ -230,6 +230,8 @@ def main() -> int:
     parser.add_argument("--faults", action="store_true", help="print each request that is judged wrong")
     options = parser.parse_args()
     names = set(filter(None, options.apis.split(",")))
+    if unknown := names - {api.name for api in APIS}:
+        parser.error(f"no API is named {', '.join(sorted(unknown))}: {', '.join(api.name for api in APIS)}")
     print(_HEAD, flush=True)
     rows = list[Row]()
     for api in APIS:
