@@ -35,7 +35,7 @@ _SUMMARIES: Mapping[str, str] = {
     "eval": "See which tool a model chooses for a question.",
     "find": "See whether a search finds these tools.",
     "lock": "Write the contract of a server to a file.",
-    "openapi": "Plan the tools of an HTTP API.",
+    "openapi": "Plan the tools of an HTTP API; describe tools as one.",
 }
 _COMPANIONS: Mapping[str, Mapping[str, str]] = {
     VERBS: {**dict.fromkeys(_SUMMARIES, _CHECK), "console": _CONSOLE, "openapi": _TOOLBOX},
