@@ -10,7 +10,6 @@ of ``tooltrue check``, and for a description that takes longer than 5 s for 1,00
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import re
 import subprocess
@@ -21,101 +20,25 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import yaml
-from openapi_core import Config, OpenAPI
+from request_judges import OperationJudge, first_page
 from sources import APIS, Api, description_file
 
 from services.calling import Waits, calls
-from services.openapi import JudgedRequest
-from support.website import Asked, Said, running
+from support.website import running
 from tooltrue import Client
 from tooltrue.testing.generate import samples_of
 from tooltrue.tools.local import LocalToolset
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
 from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.operations import DescribedApi
-from tooltrue_toolbox.openapi.swagger import as_openapi
 from tooltrue_toolbox.openapi.tool_definition import ToolForm
 
-_HOST = "http://api.invalid"
 _NOT_SENT = ("[TT6900]", "[TT6901]", "[TT6902]", "[TT6942]")
 """A value that leaves its place or has no form there, and a file that is none: the generator knows no file."""
 _LIMIT = 5.0
 """CPU seconds for 1,000 operations. A description with fewer than 100 is not held to it."""
-
-
-class OperationJudge:
-    """Judges the requests of one operation at a time."""
-
-    def __init__(self, file: Path) -> None:
-        text = file.read_text("utf-8")
-        root = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, yaml.CSafeLoader)
-        # openapi-core does not read Swagger 2.0, so that it is given what we make of it.
-        self._root = as_openapi(root) if "swagger" in root else root
-        self._root = {**self._root, "servers": [{"url": f"{_HOST}/v1"}]}
-        components = self._root.get("components", {})
-        bodies = for_judge(components.get("requestBodies", {}))
-        self._root["components"] = {**components, "requestBodies": bodies}
-        self._readers: dict[str, Callable[[bytes], Any]] = dict.fromkeys(
-            set(re.findall(r"[\w.-]+/[\w.+-]+\+json", text)), json.loads
-        )
-        # Parts of other paths may be referred to: those stay, at a server that no request goes to.
-        others = self._root["paths"] if '"#/paths/' in text or "'#/paths/" in text else {}
-        self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
-        self._openapi: OpenAPI | None = None
-        self.operation = ""
-        self.faults: list[str] = []
-        self.right = 0
-
-    def begin(self, operation: ApiOperation) -> None:
-        self.operation = operation.key
-        item = {key: value for key, value in self._root["paths"][operation.path].items() if key != "servers"}
-        method = {key: value for key, value in item[operation.method.lower()].items() if key != "servers"}
-        paths = dict(self._others)
-        paths[operation.path] = for_judge({**item, operation.method.lower(): method})
-        # The description was validated by the tools; None stands for no second time, as the judge documents it.
-        config = Config(spec_validator_cls=cast("Any", None), extra_media_type_deserializers=self._readers)
-        self._openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
-
-    def __call__(self, asked: Asked) -> Said:
-        assert self._openapi is not None
-        try:
-            self._openapi.validate_request(JudgedRequest(asked, _HOST))
-            self.right += 1
-        except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
-            request = f"{asked.path}?{asked.raw_query} {asked.body[:300]!r}"
-            self.faults.append(f"{self.operation}: {error!r} {error.__cause__!r}"[:500] + f": {request}"[:600])
-        return Said(200, {})
-
-
-def for_judge(value: Any) -> Any:
-    """A path item without what OpenAPI leaves open, which the judge cannot read: ``deepObject`` of lists, and
-    of objects in objects."""
-    if isinstance(value, list):
-        return [for_judge(one) for one in value if not _is_open(one)]
-    if not isinstance(value, dict):
-        return value
-    if isinstance(every := value.get("*/*"), dict):
-        # The judge reads no body of a type that it does not know.
-        value = {"application/json": every, **{media: one for media, one in value.items() if media != "*/*"}}
-    encodings = value.get("encoding")
-    if not isinstance(encodings, dict) or "schema" not in value:
-        return {key: for_judge(one) for key, one in value.items()}
-    deep = {name for name, one in encodings.items() if one.get("style") == "deepObject"}
-    schema = {**value["schema"]}
-    schema["properties"] = {name: one for name, one in schema.get("properties", {}).items() if name not in deep}
-    schema["required"] = [name for name in schema.get("required", []) if name not in deep]
-    return {**value, "encoding": {}, "schema": {**schema, "additionalProperties": True}}
-
-
-def _is_open(parameter: Any) -> bool:
-    schema = parameter.get("schema") if isinstance(parameter, dict) else None
-    if not isinstance(schema, dict) or parameter.get("style") != "deepObject":
-        return False
-    kinds = [one.get("type") for one in schema.get("properties", {}).values()]
-    return schema.get("type") != "object" or any(kind in ("object", "array", None) for kind in kinds)
 
 
 @dataclass
@@ -214,11 +137,6 @@ def _every_tool(
                     judge.faults.append(f"{judge.operation}: no request: {result.text[:300]}")
 
     return use
-
-
-def first_page(arguments: Any) -> Any:
-    """The arguments of a first call: a next page is one of an earlier result."""
-    return {name: value for name, value in arguments.items() if name != "next_page"}
 
 
 def main() -> int:

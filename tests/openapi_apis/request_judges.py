@@ -1,0 +1,147 @@
+"""``openapi-core`` as the judge of requests to real APIs, with one operation or a few at a time: a description may have
+a thousand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+from openapi_core import Config, OpenAPI
+
+from services.openapi import JudgedRequest
+from support.website import Asked, Said
+from tooltrue_toolbox.openapi.operation import ApiOperation
+from tooltrue_toolbox.openapi.swagger import as_openapi
+
+__all__ = ["METHODS", "OperationJudge", "PathJudge", "description_root", "first_page"]
+
+METHODS: Final = ("get", "put", "post", "delete", "head", "patch")
+HOST: Final = "http://api.invalid"
+_NO_VALIDATOR: Final = cast("Any", None)
+"""The description was validated by the tools; the documentation of the judge has ``None`` for no second time."""
+
+
+def description_root(file: Path) -> dict[str, Any]:
+    """The description of a file, which is JSON or YAML."""
+    text = file.read_text("utf-8")
+    return json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, yaml.CSafeLoader)
+
+
+class OperationJudge:
+    """Judges the requests of one operation at a time."""
+
+    def __init__(self, file: Path) -> None:
+        text, root = file.read_text("utf-8"), description_root(file)
+        # openapi-core does not read Swagger 2.0, so that it is given what we make of it.
+        self._root = as_openapi(root) if "swagger" in root else root
+        self._root = {**self._root, "servers": [{"url": f"{HOST}/v1"}]}
+        components = self._root.get("components", {})
+        bodies = for_judge(components.get("requestBodies", {}))
+        self._root["components"] = {**components, "requestBodies": bodies}
+        self._readers = _readers(text)
+        # Parts of other paths may be referred to: those stay, at a server that no request goes to.
+        others = self._root["paths"] if '"#/paths/' in text or "'#/paths/" in text else {}
+        self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
+        self._openapi: OpenAPI | None = None
+        self.operation = ""
+        self.faults: list[str] = []
+        self.right = 0
+
+    def begin(self, operation: ApiOperation) -> None:
+        self.operation = operation.key
+        item = {key: value for key, value in self._root["paths"][operation.path].items() if key != "servers"}
+        method = {key: value for key, value in item[operation.method.lower()].items() if key != "servers"}
+        paths = dict(self._others)
+        paths[operation.path] = for_judge({**item, operation.method.lower(): method})
+        config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
+        self._openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
+
+    def __call__(self, asked: Asked) -> Said:
+        assert self._openapi is not None
+        try:
+            self._openapi.validate_request(JudgedRequest(asked, HOST))
+            self.right += 1
+        except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
+            request = f"{asked.path}?{asked.raw_query} {asked.body[:300]!r}"
+            self.faults.append(f"{self.operation}: {error!r} {error.__cause__!r}"[:500] + f": {request}"[:600])
+        return Said(200, {})
+
+
+class PathJudge:
+    """Judges each request by the operations whose paths it may have."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = {**root, "servers": [{"url": f"{HOST}/v1"}], "security": []}
+        self._readers = _readers(json.dumps(root, default=str))
+        self._paths = [(_pattern(path), path, _bare(item)) for path, item in root["paths"].items()]
+        self.faults: list[str] = []
+
+    def __call__(self, asked: Asked) -> Said:
+        asked_path = asked.path.removeprefix("/v1")
+        paths = {path: for_judge(item) for pattern, path, item in self._paths if pattern.fullmatch(asked_path)}
+        try:
+            config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
+            openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
+            openapi.validate_request(JudgedRequest(asked, HOST))
+        except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
+            self.faults.append(f"{asked.method} {asked.path}?{asked.raw_query}: {error!r} {error.__cause__!r}"[:400])
+        return Said(200, {})
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile("[^/]*".join(map(re.escape, re.split(r"\{[^{}]*\}", path))))
+
+
+def _bare(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A path item without servers and security of its own."""
+    left_out = ("servers", "security")
+    return {
+        key: {name: one for name, one in value.items() if name not in left_out} if key in METHODS else value
+        for key, value in item.items()
+        if key not in left_out
+    }
+
+
+def _readers(text: str) -> dict[str, Callable[[bytes], Any]]:
+    """The readers of bodies that the judge lacks: media types of JSON, and bytes, which schemas have as text."""
+    return {
+        **dict.fromkeys(re.findall(r"[\w.-]+/[\w.+-]+\+json", text), json.loads),
+        "application/octet-stream": lambda body: body.decode("latin-1"),
+    }
+
+
+def for_judge(value: Any) -> Any:
+    """A path item without what OpenAPI leaves open, which the judge cannot read: ``deepObject`` of lists, and
+    of objects in objects."""
+    if isinstance(value, list):
+        return [for_judge(one) for one in value if not _is_open(one)]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(every := value.get("*/*"), dict):
+        # The judge reads no body of a type that it does not know.
+        value = {"application/json": every, **{media: one for media, one in value.items() if media != "*/*"}}
+    encodings = value.get("encoding")
+    if not isinstance(encodings, dict) or "schema" not in value:
+        return {key: for_judge(one) for key, one in value.items()}
+    deep = {name for name, one in encodings.items() if one.get("style") == "deepObject"}
+    schema = {**value["schema"]}
+    schema["properties"] = {name: one for name, one in schema.get("properties", {}).items() if name not in deep}
+    schema["required"] = [name for name in schema.get("required", []) if name not in deep]
+    return {**value, "encoding": {}, "schema": {**schema, "additionalProperties": True}}
+
+
+def _is_open(parameter: Any) -> bool:
+    schema = parameter.get("schema") if isinstance(parameter, dict) else None
+    if not isinstance(schema, dict) or parameter.get("style") != "deepObject":
+        return False
+    kinds = [one.get("type") for one in schema.get("properties", {}).values()]
+    return schema.get("type") != "object" or any(kind in ("object", "array", None) for kind in kinds)
+
+
+def first_page(arguments: Any) -> Any:
+    """The arguments of a first call: a next page is one of an earlier result."""
+    return {name: value for name, value in arguments.items() if name != "next_page"}
