@@ -1,5 +1,5 @@
 """Credentials of a described API, on the wire: tokens of the operator's client, tokens made of the caller's own, and
-client certificates. None of them reaches a model, and each goes to its own host alone."""
+client certificates. A credential never reaches a model, and goes to its own host alone."""
 
 from __future__ import annotations
 

@@ -86,6 +86,7 @@ def test_a_plan_holds_any_text(tmp_path: Path):
         (one(hide="limit"), "TT6822"),
         (one(fields="id"), "TT6822"),
         (one(fields=["owner..id"]), "TT6822"),
+        (one(responses="loud"), "TT6822"),
     ],
 )
 def test_a_mistake_in_a_plan_is_named(tmp_path: Path, text: str, code: str):
@@ -126,14 +127,14 @@ def test_hidden_arguments_are_not_sent_and_fixed_ones_always_are(tmp_path: Path)
 
 PETS = [
     {"id": 1, "name": "Rex", "photo": "…" * 1_000, "owner": {"id": 7, "name": "Ann", "address": "…"}, "tags": []},
-    {"id": 2, "owner": None, "tags": [{"id": 3, "text": "old"}]},
+    {"id": 2, "name": "Tom", "owner": None, "tags": [{"id": 3, "text": "old"}]},
 ]
 
 
 @pytest.mark.parametrize(
     ("fields", "kept"),
     [
-        (["id", "name"], [{"id": 1, "name": "Rex"}, {"id": 2}]),
+        (["id", "name"], [{"id": 1, "name": "Rex"}, {"id": 2, "name": "Tom"}]),
         (["owner.name", "owner.id"], [{"owner": {"name": "Ann", "id": 7}}, {"owner": None}]),
         (["tags.text"], [{"tags": []}, {"tags": [{"text": "old"}]}]),
         (["owner.id", "owner"], [{"owner": PETS[0]["owner"]}, {"owner": None}]),

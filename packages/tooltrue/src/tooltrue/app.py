@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapp
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Unpack, overload
 
 from tooltrue._internal.platform import event_loop
 from tooltrue._internal.platform.terminal_input import is_terminal
@@ -283,6 +283,7 @@ class Server:
         operations: Sequence[str] = (),
         plan: str | Path | None = None,
         api_secrets: Mapping[str, str] | None = None,
+        responses: Literal["strict", "log", "off"] = "log",
         **settings: Any,
     ) -> Server:
         """A server whose tools are the operations of an HTTP API. It needs ``tooltrue-toolbox[openapi]``.
@@ -293,13 +294,17 @@ class Server:
         - ``url``: the address of the API; an application is called as ``http://localhost`` without it.
         - ``operations``: patterns such as ``tag:pets``; ``plan``: a file of ``tooltrue openapi plan``.
         - ``api_secrets``: by the names of the security schemes.
+        - ``responses``: what happens to an answer that differs from the description: ``strict`` refuses it, ``log``
+          reports it, ``off`` does not look.
 
         ``settings`` are those of :class:`Server`. Callers search where the tools take too many tokens to be listed.
+        Nothing is opened here and nothing has to be closed: each call opens its own connection to the API, and closes
+        it.
         """
         from tooltrue.tools.search.searchable import ToolSearch  # noqa: PLC0415 - only some servers have one
 
         make = _companion_source("openapi")
-        tools = make(spec, app, url, operations, plan, api_secrets or {})
+        tools = make(spec, app, url, operations, plan, api_secrets or {}, responses)
         sources: Sequence[Source] = settings.pop("toolsets", ())
         more: dict[str, Any] = {"search": ToolSearch(), **settings}
         return cls(name, toolsets=(tools, *sources), **more)

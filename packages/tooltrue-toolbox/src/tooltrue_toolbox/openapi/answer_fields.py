@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 
-__all__ = ["has_fields", "only_fields"]
+__all__ = ["FieldTree", "field_tree", "has_fields", "only_fields"]
 
 FieldTree: TypeAlias = "Mapping[str, FieldTree | None]"
 """By the name of each field: those within it, or ``None`` for all of it."""
@@ -15,7 +15,7 @@ FieldTree: TypeAlias = "Mapping[str, FieldTree | None]"
 
 def only_fields(value: Json, fields: Sequence[str]) -> Json:
     """``value`` with these fields alone. A dot leads into an object, and each object of a list is treated alike."""
-    return _reduced(value, _tree(fields))
+    return _reduced(value, field_tree(fields))
 
 
 def has_fields(value: Json) -> bool:
@@ -25,12 +25,12 @@ def has_fields(value: Json) -> bool:
     return not is_object(value) or bool(value)
 
 
-def _tree(fields: Sequence[str]) -> FieldTree:
+def field_tree(fields: Sequence[str]) -> FieldTree:
     groups = dict[str, list[str]]()
     for field in fields:
         name, _, rest = field.partition(".")
         groups.setdefault(name, []).append(rest)
-    return {name: _tree(rests) if all(rests) else None for name, rests in groups.items()}
+    return {name: field_tree(rests) if all(rests) else None for name, rests in groups.items()}
 
 
 def _reduced(value: Json, tree: FieldTree) -> Json:

@@ -53,7 +53,8 @@ _CHARSET: Final = re.compile(r"charset=\"?([\w.:-]{1,40})", re.ASCII)
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
     """The answer to a call that succeeded. ``value``: its JSON, or its text; ``is_json`` tells them apart. An answer of
-    bytes has ``data``, of ``media_type``, and no value. The names of ``headers`` are lower-case."""
+    bytes has ``data``, of ``media_type``, and no value; the value of an empty one is our sentence. The names of
+    ``headers`` are lower-case."""
 
     status: int
     value: Json
@@ -61,6 +62,7 @@ class ApiAnswer:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     data: bytes | None = None
     media_type: str = ""
+    is_empty: bool = False
 
 
 class ApiClient:
@@ -204,7 +206,8 @@ def _decoded(response: FetchResponse) -> str:
 def _answer(response: FetchResponse) -> ApiAnswer:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not response.body:
-        return ApiAnswer(response.status, str(Worded(API_RESULT_EMPTY, {"status": response.status})), is_json=False)
+        text = str(Worded(API_RESULT_EMPTY, {"status": response.status}))
+        return ApiAnswer(response.status, text, is_json=False, is_empty=True)
     is_json = _JSON_TYPES.fullmatch(kind) is not None
     if (is_json or not kind) and (value := json_of(response)) is not None:
         return ApiAnswer(response.status, value, is_json=True)

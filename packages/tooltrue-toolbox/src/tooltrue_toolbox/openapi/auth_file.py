@@ -6,21 +6,20 @@
 from __future__ import annotations
 
 import ssl
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tooltrue.client.auth.metadata import is_loopback_url
-from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.server_auth import SecretAbsent, secret_of, secret_or_none
 from tooltrue.gateway.token_exchange import ExchangeSettings
 from tooltrue.policy.server_auth_table import SECRET, SERVER_AUTH
 from tooltrue.protocol.schema import OWN, compile_schema
-from tooltrue.wording import LABEL_NONE, REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
+from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.openapi.credentials import SchemeSecret
 from tooltrue_toolbox.openapi.operation import Scheme
 from tooltrue_toolbox.openapi.token_sources import CallerTokens, ClientTokens, ClientTokenSettings
+from tooltrue_toolbox.openapi.toml_file import TomlFault, read_toml
 from tooltrue_toolbox.openapi.wording import (
     AUTH_FILE_INVALID,
     REASON_AUTH_CERTIFICATE,
@@ -62,50 +61,34 @@ _FILE: Final = _closed({"schemes": {"type": "object", "additionalProperties": _S
 _KINDS: Final = {"client": "bearer", "exchange": "bearer", "certificate": "mutualTLS"}
 
 
-class _AuthFault(Exception):
-    def __init__(self, problem: Worded) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
 def read_auth(file: Path, schemes: Mapping[str, Scheme], url: str) -> dict[str, SchemeSecret]:
     """The secrets by security scheme, for the API at ``url``. ``ConfigurationError`` names what is wrong in the file,
     and a secret that is not there."""
-    try:
-        data = tomllib.loads(file.read_text("utf-8"))
-        return _secrets(data, schemes, url)
-    except FileNotFoundError:
-        problem: object = Worded(REASON_FILE_NOT_FOUND, {})
-    except OSError as error:
-        problem = error.strerror or str(error)
-    except UnicodeDecodeError:
-        problem = Worded(REASON_NOT_UTF8, {})
-    except tomllib.TOMLDecodeError as error:
-        problem = str(error)
-    except _AuthFault as error:
-        problem = error.problem
-    raise ConfigurationError.of(AUTH_FILE_INVALID, file=str(file), problem=problem)
+    return read_toml(file, AUTH_FILE_INVALID, lambda data: _secrets(data, schemes, url))
 
 
-def _secrets(data: dict[str, Any], schemes: Mapping[str, Scheme], url: str) -> dict[str, SchemeSecret]:
+def _secrets(data: Mapping[str, Any], schemes: Mapping[str, Scheme], url: str) -> dict[str, SchemeSecret]:
     problems = compile_schema(_FILE, bounds=OWN).problems(data, 1)
     if problems:
-        raise _AuthFault(Worded(REASON_AUTH_VALUE, {"scheme": "*", "problem": problems[0]}))
+        raise TomlFault(Worded(REASON_AUTH_VALUE, {"scheme": "*", "problem": problems[0]}))
     secrets = dict[str, SchemeSecret]()
     for name, table in data["schemes"].items():
         if name not in schemes:
             names = ", ".join(schemes) or Worded(LABEL_NONE, {})
-            raise _AuthFault(Worded(REASON_AUTH_SCHEME_UNKNOWN, {"scheme": name, "names": names}))
+            raise _fault(REASON_AUTH_SCHEME_UNKNOWN, name, names=names)
         (method,) = table
         kind = schemes[name].kind
         if kind != _KINDS.get(method, kind) or (kind == "mutualTLS" and method != "certificate"):
-            facts = {"scheme": name, "method": method, "kind": kind}
-            raise _AuthFault(Worded(REASON_AUTH_METHOD_MISFIT, facts))
+            raise _fault(REASON_AUTH_METHOD_MISFIT, name, method=method, kind=kind)
         try:
             secrets[name] = _secret(name, method, table, url)
         except SecretAbsent as error:
-            raise _AuthFault(Worded(REASON_AUTH_VALUE, {"scheme": name, "problem": error.problem})) from None
+            raise _fault(REASON_AUTH_VALUE, name, problem=error.problem) from None
     return secrets
+
+
+def _fault(code: str, scheme: str, **facts: object) -> TomlFault:
+    return TomlFault(Worded(code, {"scheme": scheme, **facts}), ("schemes", scheme))
 
 
 def _secret(scheme: str, method: str, table: Mapping[str, Any], url: str) -> SchemeSecret:
@@ -127,7 +110,7 @@ def _secret(scheme: str, method: str, table: Mapping[str, Any], url: str) -> Sch
 def _client(scheme: str, own: Mapping[str, Any]) -> ClientTokenSettings:
     endpoint, issuer = own.get("token_endpoint"), own.get("issuer")
     if (endpoint is None) == (issuer is None):
-        raise _AuthFault(Worded(REASON_AUTH_ENDPOINT, {"scheme": scheme}))
+        raise _fault(REASON_AUTH_ENDPOINT, scheme)
     _check_endpoint(scheme, str(endpoint or issuer))
     return ClientTokenSettings(
         own["client_id"],
@@ -144,7 +127,7 @@ def _client(scheme: str, own: Mapping[str, Any]) -> ClientTokenSettings:
 
 def _check_endpoint(scheme: str, endpoint: str) -> None:
     if not endpoint.lower().startswith("https://") and not is_loopback_url(endpoint):
-        raise _AuthFault(Worded(REASON_AUTH_ENDPOINT, {"scheme": scheme}))
+        raise _fault(REASON_AUTH_ENDPOINT, scheme)
 
 
 def _certificate(scheme: str, own: Mapping[str, Any]) -> ssl.SSLContext:
@@ -156,5 +139,5 @@ def _certificate(scheme: str, own: Mapping[str, Any]) -> ssl.SSLContext:
         tls.load_cert_chain(own["certificate_file"], own.get("key_file"), password or "")
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
-        raise _AuthFault(Worded(REASON_AUTH_CERTIFICATE, {"scheme": scheme, "problem": problem})) from None
+        raise _fault(REASON_AUTH_CERTIFICATE, scheme, problem=problem) from None
     return tls

@@ -151,7 +151,7 @@ class _Gathering:
         return made
 
     def _in_place(self, value: Json) -> Json:
-        """What a reference to another file leads to; the value itself if it leads nowhere."""
+        """The value to which a reference to another file leads; the value itself if it leads nowhere."""
         node = value
         for _ in range(_MAX_REFERENCES):
             reference = node.get("$ref") if is_object(node) else None

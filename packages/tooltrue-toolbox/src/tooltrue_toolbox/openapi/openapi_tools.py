@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, overload
 
 from tooltrue.errors import ConfigurationError, TooltrueError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode
+from tooltrue.protocol.schema import sound_schema
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue.tools.settings import ToolSettings
+from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import AppFetcher, Fetcher, Resolve
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
@@ -22,20 +24,30 @@ from tooltrue_toolbox.openapi.credentials import ApiCredentials, SchemeSecret, s
 from tooltrue_toolbox.openapi.description_source import description_at
 from tooltrue_toolbox.openapi.document import UnusablePart
 from tooltrue_toolbox.openapi.file_references import FileReferences
-from tooltrue_toolbox.openapi.operation_call import PAGE_SCHEMA, OperationCall
+from tooltrue_toolbox.openapi.operation import Responses
+from tooltrue_toolbox.openapi.operation_call import OperationCall
+from tooltrue_toolbox.openapi.operation_choice import (
+    AnyForm,
+    ChoiceCall,
+    ChoiceForm,
+    Form,
+    choice_schema,
+    operations_of,
+    part_of,
+    tool_schema,
+)
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
-from tooltrue_toolbox.openapi.pagination import has_pages
 from tooltrue_toolbox.openapi.plan import planned_forms
-from tooltrue_toolbox.openapi.response_check import ResponseLog, Responses, output_schema
+from tooltrue_toolbox.openapi.response_check import AnswerCheck, published_schema, responses_of
 from tooltrue_toolbox.openapi.selection import selected
 from tooltrue_toolbox.openapi.server_address import address_of
-from tooltrue_toolbox.openapi.texts import free_name
 from tooltrue_toolbox.openapi.tool_definition import (
     ToolForm,
     argument_names,
     described,
     effect_of,
     input_schema,
+    page_argument,
     tool_name,
 )
 from tooltrue_toolbox.openapi.wording import (
@@ -54,6 +66,7 @@ __all__ = [
     "address_of",
     "forms_of",
     "load_api",
+    "responses_of",
     "secrets_from",
     "toolset",
     "within_budget",
@@ -91,12 +104,21 @@ def load_api(place: str | Path) -> DescribedApi:
     return read_api(description_at(str(place)))
 
 
-def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None = None) -> list[ToolForm]:
+@overload
+def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: None = None) -> list[ToolForm]: ...
+
+
+@overload
+def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None = None) -> Sequence[Form]: ...
+
+
+def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None = None) -> Sequence[Form]:
     """How the selected operations become tools: by the file ``plan``, or else by what the description says."""
     if plan is not None:
         planned = planned_forms(api, plan)
-        chosen = {operation.key for operation in selected([form.operation for form in planned], patterns)}
-        return [form for form in planned if form.operation.key in chosen]
+        operations = [one.operation for form in planned for one in operations_of(form)]
+        keys = {operation.key for operation in selected(operations, patterns)}
+        return [part for form in planned if (part := part_of(form, keys)) is not None]
     forms = dict[str, ToolForm]()
     for operation in selected(api.operations, patterns):
         effect = effect_of(operation)
@@ -107,11 +129,11 @@ def forms_of(api: DescribedApi, patterns: Sequence[str] = (), plan: Path | None 
 
 
 def within_budget(
-    api: DescribedApi, forms: Sequence[ToolForm], budget: int
-) -> tuple[Sequence[ToolForm], Sequence[ToolForm]]:
+    api: DescribedApi, forms: Sequence[AnyForm], budget: int
+) -> tuple[Sequence[AnyForm], Sequence[AnyForm]]:
     """The tools whose definitions fit into ``budget`` tokens together, by an estimate, and the others. The first ones
     of the description are taken; one that is too large is passed over."""
-    chosen, beyond, remaining = list[ToolForm](), list[ToolForm](), budget
+    chosen, beyond, remaining = list[AnyForm](), list[AnyForm](), budget
     for form in forms:
         tokens = _tokens(api, form)
         (chosen if tokens <= remaining else beyond).append(form)
@@ -119,15 +141,16 @@ def within_budget(
     return chosen, beyond
 
 
-def _tokens(api: DescribedApi, form: ToolForm) -> int:
+def _tokens(api: DescribedApi, form: Form) -> int:
     try:
-        schema = input_schema(api.description, form, patterns=True)
+        schema = tool_schema(api.description, form, patterns=True)
+        output = None if isinstance(form, ChoiceForm) else published_schema(api.description, form, "log")
     except UnusablePart:  # it is left out when it is served, with the reason
         return 0
-    return estimated(encode([form.name, form.title, form.description, schema]).decode())
+    return estimated(encode([form.name, form.title, form.description, schema, output]).decode())
 
 
-def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings) -> LocalToolset:
+def toolset(api: DescribedApi, forms: Sequence[Form], settings: ApiSettings) -> LocalToolset:
     """The tools of an API. An operation whose schema is refused is left out, and the log says why.
 
     ``ConfigurationError`` for an invalid address, and if no tool is left.
@@ -147,13 +170,13 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
 
     credentials = ApiCredentials(api.schemes, settings.secrets)
     client = ApiClient(fetcher_with, credentials, settings.patience)
-    tools, left_out, etag_names = LocalToolset(), list(api.left_out), _etag_names(forms)
+    tools, left_out = LocalToolset(), list(api.left_out)
+    adder = _ToolAdder(tools, api, client, credentials, settings, _etag_names(forms))
     for form in forms:
         try:
-            etag_name = etag_names.get(form.operation.path) if form.operation.method == "GET" else None
-            _add(tools, api, form, client, credentials, settings, etag_name)
+            adder.add(form)
         except UnusablePart as error:
-            left_out.append(OmittedOperation(form.operation.key, error.problem))
+            left_out += [OmittedOperation(one.operation.key, error.problem) for one in operations_of(form)]
     _report(left_out)
     if not tools.names:
         count = len(api.operations) + len(api.left_out)
@@ -161,11 +184,12 @@ def toolset(api: DescribedApi, forms: Sequence[ToolForm], settings: ApiSettings)
     return tools
 
 
-def _etag_names(forms: Sequence[ToolForm]) -> Mapping[str, str]:
+def _etag_names(forms: Sequence[Form]) -> Mapping[str, str]:
     """The arguments for the header ``If-Match``, by the path of their operations."""
     return {
         form.operation.path: name
-        for form in forms
+        for one in forms
+        for form in operations_of(one)
         for name, parameter in argument_names(form.operation)[0].items()
         if parameter.location == "header" and parameter.name.lower() == "if-match" and name not in form.hidden
     }
@@ -188,43 +212,74 @@ def _check_url(api: DescribedApi, url: str) -> None:
         raise ConfigurationError.of(API_URL_WITH_QUERY, url=url.partition("?")[0])
 
 
-def _add(
-    tools: LocalToolset,
-    api: DescribedApi,
-    form: ToolForm,
-    client: ApiClient,
-    credentials: ApiCredentials,
-    settings: ApiSettings,
-    etag_name: str | None,
-) -> None:
-    is_published = settings.responses == "strict" and not form.fields  # the schema is that of whole answers
-    output = output_schema(api.description, form.operation) if is_published else None
-    page_name = free_name("next_page", argument_names(form.operation)[0]) if has_pages(form.operation) else None
-    log = ResponseLog(api.description, form.operation) if settings.responses == "log" else None
-    handler = OperationCall(
-        form, client, settings.url, settings.files, log, page_name, etag_name, is_structured=output is not None
-    )
-    shared: ToolSettings = {
-        "title": form.title,
-        "description": form.description,
-        "effect": form.effect,
-        "idempotent": form.operation.method in _REPEATABLE,
-        "open_world": True,
-        "untrusted": True,
-        "sends": True,
-        "reads_stored": True,
-        "seconds": settings.seconds * 2,
-    }
-    headers = ("authorization",) if credentials.are_of_callers(form.operation) else ()
-    for patterns in (True, False):
-        schema = input_schema(api.description, form, patterns=patterns)
-        if page_name is not None:
-            schema["properties"] = {**cast("dict[str, Json]", schema["properties"]), page_name: dict(PAGE_SCHEMA)}
-        try:
-            tools.add_raw(form.name, schema, handler.run, output_schema=output, credentials=headers, **shared)
-            return
-        except TooltrueError as error:
-            # A pattern may be of a dialect that is not understood, or too costly: the API judges the value itself.
-            if not patterns:
-                problem = Worded(error.code, error.facts) if error.code else fact_of(error)
-                raise UnusablePart(REASON_SCHEMA_REFUSED, problem=problem) from None
+@dataclass(frozen=True, slots=True)
+class _ToolAdder:
+    """Adds the tools of one API. ``etag_names``: the arguments for ``If-Match`` by the path of their operations."""
+
+    tools: LocalToolset
+    api: DescribedApi
+    client: ApiClient
+    credentials: ApiCredentials
+    settings: ApiSettings
+    etag_names: Mapping[str, str]
+
+    def add(self, form: Form) -> None:
+        """Raises ``UnusablePart`` for a schema that is refused."""
+        for patterns in (True, False):
+            try:
+                if isinstance(form, ChoiceForm):
+                    self._add_choice(form, patterns=patterns)
+                else:
+                    self._add_operation(form, patterns=patterns)
+                return
+            except TooltrueError as error:
+                # A pattern may be of a dialect that is not understood, or too costly: the API judges the value itself.
+                if not patterns:
+                    problem = Worded(error.code, error.facts) if error.code else fact_of(error)
+                    raise UnusablePart(REASON_SCHEMA_REFUSED, problem=problem) from None
+
+    def _add_operation(self, form: ToolForm, *, patterns: bool) -> None:
+        schema = input_schema(self.api.description, form, patterns=patterns)
+        output = published_schema(self.api.description, form, form.responses or self.settings.responses)
+        self._add(form, schema, self._call(form, output).run, output)
+
+    def _add_choice(self, form: ChoiceForm, *, patterns: bool) -> None:
+        """A tool of several operations has no output schema: its answers differ with the operation."""
+        schema, parts = choice_schema(self.api.description, form, patterns=patterns)
+        calls = [self._call(replace(one, name=form.name), None) for one in form.operations]
+        self._add(form, schema, ChoiceCall(form.argument, parts, calls).run, None)
+
+    def _call(self, form: ToolForm, output: dict[str, Json] | None) -> OperationCall:
+        operation, settings = form.operation, self.settings
+        return OperationCall(
+            form,
+            self.client,
+            settings.url,
+            settings.files,
+            AnswerCheck(self.api.description, operation, form.responses or settings.responses),
+            page_argument(operation),
+            self.etag_names.get(operation.path) if operation.method == "GET" else None,
+            None if output is None else sound_schema(output),
+        )
+
+    def _add(
+        self,
+        form: Form,
+        schema: Mapping[str, Json],
+        run: Callable[[dict[str, Json], RequestContext], Awaitable[object]],
+        output: dict[str, Json] | None,
+    ) -> None:
+        operations = [one.operation for one in operations_of(form)]
+        shared: ToolSettings = {
+            "title": form.title,
+            "description": form.description,
+            "effect": form.effect,
+            "idempotent": all(operation.method in _REPEATABLE for operation in operations),
+            "open_world": True,
+            "untrusted": True,
+            "sends": True,
+            "reads_stored": True,
+            "seconds": self.settings.seconds * 2,
+        }
+        headers = ("authorization",) if any(map(self.credentials.are_of_callers, operations)) else ()
+        self.tools.add_raw(form.name, schema, run, output_schema=output, credentials=headers, **shared)

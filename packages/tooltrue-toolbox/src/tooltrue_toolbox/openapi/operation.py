@@ -10,6 +10,7 @@ from tooltrue_toolbox.openapi.document import Node
 
 __all__ = [
     "EFFECT_LEVELS",
+    "RESPONSES",
     "ApiEffect",
     "ApiOperation",
     "Body",
@@ -18,6 +19,7 @@ __all__ = [
     "Location",
     "Parameter",
     "Response",
+    "Responses",
     "Scheme",
     "Style",
     "Writing",
@@ -27,6 +29,8 @@ Location: TypeAlias = Literal["path", "query", "header", "cookie"]
 Style: TypeAlias = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes"]
 ApiEffect: TypeAlias = Literal["read", "write", "destructive"]
+Responses: TypeAlias = Literal["strict", "log", "off"]
+RESPONSES: Final[Sequence[Responses]] = ("strict", "log", "off")
 EFFECT_LEVELS: Final[Sequence[ApiEffect]] = ("read", "write", "destructive")
 
 

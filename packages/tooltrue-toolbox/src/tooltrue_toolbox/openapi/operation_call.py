@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, decode, encode
-from tooltrue.protocol.types import CallToolResult, ContentBlock, TextContent
+from tooltrue.protocol.schema import Schema
+from tooltrue.protocol.types import CallToolResult, ContentBlock, TextContent, replaced
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.wording import sentence
 from tooltrue_toolbox.openapi.answer_cache import etag_of
@@ -18,7 +19,7 @@ from tooltrue_toolbox.openapi.api_client import ApiAnswer, ApiClient
 from tooltrue_toolbox.openapi.file_references import FileReferences, SentFile
 from tooltrue_toolbox.openapi.multipart import file_references
 from tooltrue_toolbox.openapi.request_building import build_request
-from tooltrue_toolbox.openapi.response_check import ResponseLog
+from tooltrue_toolbox.openapi.response_check import AnswerCheck
 from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
 from tooltrue_toolbox.openapi.wording import (
     ANSWER_WITHOUT_FIELDS,
@@ -28,23 +29,20 @@ from tooltrue_toolbox.openapi.wording import (
     NEXT_ETAG,
     NEXT_PAGE,
     NEXT_PAGE_UNKNOWN,
+    RESPONSE_AS_TEXT,
 )
 
-__all__ = ["PAGE_SCHEMA", "OperationCall"]
+__all__ = ["OperationCall"]
 
-PAGE_SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 200,
-    "description": "The next page, from the last result; all other arguments as before",
-}
+_EMPTY: Final[Sequence[Json]] = ({}, [])
 _PAGE_TYPE: Final = "application/vnd.tooltrue.next-page+json"
 
 
 class OperationCall:
     """Calls of one operation. ``base`` is the address of the operator, and ``page_name`` the argument for a next page,
     if there is one. ``etag_name`` is the argument of another operation on the same object that takes the ETag of an
-    answer. ``is_structured``: the schema of the answer is published."""
+    answer. ``check`` compares answers with the description. ``published`` is the output schema of the tool: a client
+    may refuse a result that does not fit it."""
 
     def __init__(
         self,
@@ -52,20 +50,19 @@ class OperationCall:
         client: ApiClient,
         base: str,
         files: FileReferences,
-        log: ResponseLog | None,
+        check: AnswerCheck,
         page_name: str | None,
         etag_name: str | None,
-        *,
-        is_structured: bool,
+        published: Schema | None,
     ) -> None:
         self._form = form
         self._client = client
         self._base = base
         self._files = files
-        self._log = log
+        self._check = check
         self._page_name = page_name
         self._etag_name = etag_name
-        self._is_structured = is_structured
+        self._published = published
         self._parameters, self._body = argument_names(form.operation)
 
     async def run(self, arguments: dict[str, Json], context: RequestContext) -> object:
@@ -79,20 +76,35 @@ class OperationCall:
         if page is not None:
             request = replace(request, url=await self._url_of_page(request.url, str(page), context))
         answer = await self._client.call(request, operation, context)
-        if answer.is_json and self._log is not None:
-            self._log.look(answer.status, answer.value)
-        if self._is_structured and answer.status == 304:
+        fits = self._check.fits(answer)
+        if self._published is not None and answer.status == 304:
             raise ToolError.of(API_NOT_MODIFIED, operation=operation.key)
-        if self._is_structured and not answer.is_json:
-            raise ToolError.of(API_RESULT_UNEXPECTED, operation=operation.key, status=answer.status)
         if answer.data is not None:
-            return self._stored(answer, answer.data, context)
+            return self._without_value(self._stored(answer, answer.data, context), answer)
+        if answer.is_empty:
+            return self._without_value(CallToolResult([TextContent(text=str(answer.value))]), answer)
         notes = [*self._notes_of_page(answer, request.url, context), *self._notes_of_version(answer, context)]
         if answer.is_json and (fields := self._form.fields):
             answer = replace(answer, value=only_fields(answer.value, fields))
             if not has_fields(answer.value):
                 notes.append(sentence(ANSWER_WITHOUT_FIELDS, context.language, {"fields": ", ".join(fields)}))
+        if self._published is not None and not (fits or self._published.accepts(answer.value)):
+            return self._as_text(answer, context)
         return _with_notes(answer, notes) if notes else answer.value
+
+    def _without_value(self, result: CallToolResult, answer: ApiAnswer) -> CallToolResult:
+        """A result of an answer that has no value. Clients that expect one get an empty one."""
+        if self._published is None:
+            return result
+        value = next((one for one in _EMPTY if self._published.accepts(one)), None)
+        if value is None:
+            raise ToolError.of(API_RESULT_UNEXPECTED, operation=self._form.operation.key, status=answer.status)
+        return replaced(result, structuredContent=value)
+
+    def _as_text(self, answer: ApiAnswer, context: RequestContext) -> CallToolResult:
+        """An answer that the output schema refuses, as an error: of errors clients expect no structured content."""
+        facts = {"operation": self._form.operation.key, "status": answer.status}
+        return replaced(_with_notes(answer, [sentence(RESPONSE_AS_TEXT, context.language, facts)]), isError=True)
 
     def _stored(self, answer: ApiAnswer, data: bytes, context: RequestContext) -> CallToolResult:
         """A link to bytes, which no model reads as text: other calls take them by reference."""

@@ -9,21 +9,22 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-from tooltrue.errors import ConfigurationError, SchemaError
+from tooltrue.errors import SchemaError
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.protocol.terminal import one_line
-from tooltrue.wording import LABEL_NONE, REASON_FILE_NOT_FOUND, REASON_NOT_UTF8, Worded
+from tooltrue.wording import LABEL_NONE, Worded
 from tooltrue_toolbox.openapi.document import UnusablePart
-from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation
+from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, RESPONSES, ApiEffect, ApiOperation, Responses
+from tooltrue_toolbox.openapi.operation_choice import ChoiceForm, Form, choice_described, operations_of
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
+from tooltrue_toolbox.openapi.toml_file import Keys, TomlFault, read_toml
 from tooltrue_toolbox.openapi.tool_definition import (
     MAX_NAME,
     ToolForm,
@@ -36,6 +37,7 @@ from tooltrue_toolbox.openapi.wording import (
     LABEL_PLAN_EFFECT,
     LABEL_PLAN_FILE,
     LABEL_PLAN_NAMES,
+    LABEL_PLAN_RESPONSES,
     LABEL_PLAN_TABLE,
     LABEL_PLAN_TABLES,
     LABEL_PLAN_TEXT,
@@ -44,8 +46,11 @@ from tooltrue_toolbox.openapi.wording import (
     REASON_PLAN_HIDES_REQUIRED,
     REASON_PLAN_LEFT_OUT,
     REASON_PLAN_NAME,
+    REASON_PLAN_NO_SUCH_NAME,
+    REASON_PLAN_ONE_OPERATION,
     REASON_PLAN_PARAMETER,
     REASON_PLAN_TWICE,
+    REASON_PLAN_TWO_TOOLS,
     REASON_PLAN_UNKNOWN_KEY,
     REASON_PLAN_UNKNOWN_OPERATION,
     REASON_PLAN_VALUE,
@@ -55,7 +60,8 @@ from tooltrue_toolbox.openapi.wording import (
 __all__ = ["plan_text", "planned_forms"]
 
 _NAME: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}")
-_KEYS: Final = ("operation", "name", "title", "description", "effect", "hide", "fixed", "fields")
+_KEYS: Final = ("operation", "name", "title", "description", "effect", "hide", "fixed", "fields", "responses")
+_TOOL_KEYS: Final = ("name", "title", "description", "operations")
 
 _HEAD: Final = """\
 # The operations of {title} that become tools. Remove those that no model needs; the rest is yours to edit.
@@ -65,18 +71,29 @@ _HEAD: Final = """\
 # hide = ["limit"]           arguments that are neither shown nor sent
 # fixed = {{limit = 10}}       arguments that are not shown, and always have this value
 # fields = ["id", "owner.id"]  the fields of an answer that are returned; without it all are
+# responses = "strict"       an answer that differs from the description: strict refuses it, log reports it, off
+#
+# Several operations become one tool, whose argument `operation` names one of them:
+#
+# [[tool]]
+# name = "manage_things"     also title, description
+# operations = ["add_thing", "get_thing"]   the names of two or more operations of this file
 """
 
 
 # --- written ----------------------------------------------------------------------------------------------------------
 
 
-def plan_text(api: DescribedApi, forms: Sequence[ToolForm], beyond: Sequence[ToolForm] = ()) -> str:
+def plan_text(api: DescribedApi, forms: Sequence[Form], beyond: Sequence[Form] = ()) -> str:
     """The text of a plan with these tools. Comments name the operations ``beyond`` a budget, and those that cannot be
     served."""
-    parts = [_HEAD.format(title=one_line(api.description.title)), *map(_table, forms)]
+    parts = [_HEAD.format(title=one_line(api.description.title))]
+    for form in forms:
+        parts += map(_table, operations_of(form))
+        parts += [_tool_table(form)] if isinstance(form, ChoiceForm) else []
     if beyond:
-        parts += ["# Operations beyond the budget:", *(f"#   {one_line(form.operation.key)}" for form in beyond), ""]
+        names = [one_line(one.operation.key) for form in beyond for one in operations_of(form)]
+        parts += ["# Operations beyond the budget:", *(f"#   {name}" for name in names), ""]
     return "\n".join([*parts, *_left_out(api.left_out)])
 
 
@@ -97,6 +114,19 @@ def _table(form: ToolForm) -> str:
     )
 
 
+def _tool_table(form: ChoiceForm) -> str:
+    return "\n".join(
+        [
+            "[[tool]]",
+            f"name = {_quoted(form.name)}",
+            f"title = {_quoted(form.title)}",
+            f"description = {_quoted(form.description)}",
+            f"operations = [{', '.join(_quoted(one.name) for one in form.operations)}]",
+            "",
+        ]
+    )
+
+
 def _left_out(left_out: Sequence[OmittedOperation]) -> Iterator[str]:
     if left_out:
         yield "# Operations that cannot be served:"
@@ -112,27 +142,80 @@ def _quoted(text: str) -> str:
 # --- read -------------------------------------------------------------------------------------------------------------
 
 
+def planned_forms(api: DescribedApi, file: Path) -> list[Form]:
+    """The tools of a plan. ``ConfigurationError`` names what is wrong in it, and the line."""
+    return read_toml(file, PLAN_INVALID, _PlanReader(api).forms)
+
+
 @dataclass(frozen=True, slots=True)
-class _PlanFault(Exception):
-    problem: Worded
+class _Table:
+    """A table of the file, at ``keys``."""
 
+    data: Mapping[str, Json]
+    keys: Keys
 
-def planned_forms(api: DescribedApi, file: Path) -> list[ToolForm]:
-    """The tools of a plan. ``ConfigurationError`` names what is wrong in it."""
-    try:
-        data = tomllib.loads(file.read_text("utf-8"))
-        return _PlanReader(api).forms(data)
-    except FileNotFoundError:
-        problem: object = Worded(REASON_FILE_NOT_FOUND, {})
-    except OSError as error:
-        problem = error.strerror or str(error)
-    except UnicodeDecodeError:
-        problem = Worded(REASON_NOT_UTF8, {})
-    except tomllib.TOMLDecodeError as error:
-        problem = str(error)
-    except _PlanFault as error:
-        problem = error.problem
-    raise ConfigurationError.of(PLAN_INVALID, file=str(file), problem=problem)
+    @property
+    def place(self) -> object:
+        return f"[[{self.keys[0]}]] {int(self.keys[1]) + 1}" if self.keys else Worded(LABEL_PLAN_FILE, {})
+
+    def fault(self, code: str, at: str, /, **facts: object) -> TomlFault:
+        return TomlFault(Worded(code, facts), (*self.keys, at))
+
+    def wrong_type(self, key: str, label: str) -> TomlFault:
+        return self.fault(REASON_PLAN_WRONG_TYPE, key, key=key, place=self.place, wanted=Worded(label, {}))
+
+    def check_keys(self, keys: Sequence[str]) -> None:
+        for key in self.data:
+            if key not in keys:
+                raise self.fault(REASON_PLAN_UNKNOWN_KEY, key, place=self.place, key=key, known=", ".join(keys))
+
+    def text(self, key: str, otherwise: str | None = None) -> str:
+        value = self.data.get(key, otherwise)
+        if not isinstance(value, str):
+            raise self.wrong_type(key, LABEL_PLAN_TEXT)
+        return value
+
+    def tool_name(self) -> str:
+        name = self.text("name")
+        if _NAME.fullmatch(name) is None:
+            raise self.fault(REASON_PLAN_NAME, "name", name=name, limit=MAX_NAME)
+        return name
+
+    def names(self, key: str) -> list[str]:
+        value = self.data.get(key, [])
+        if not is_array(value) or not all(isinstance(one, str) and all(one.split(".")) for one in value):
+            raise self.wrong_type(key, LABEL_PLAN_NAMES)
+        return [str(one) for one in value]
+
+    def fixed(self) -> dict[str, Json]:
+        value = self.data.get("fixed", {})
+        if not is_object(value):
+            raise self.wrong_type("fixed", LABEL_PLAN_TABLE)
+        return value
+
+    def effect(self, operation: ApiOperation) -> ApiEffect:
+        """The effect that the file declares. It may be lower than that of the method for POST only: many searches are
+        POST, and no other method that changes something reads."""
+        value = self.data.get("effect", effect_of(operation))
+        effect: ApiEffect | None = next((level for level in EFFECT_LEVELS if level == value), None)
+        if effect is None:
+            raise self.wrong_type("effect", LABEL_PLAN_EFFECT)
+        if EFFECT_LEVELS.index(effect) < EFFECT_LEVELS.index(least_effect(operation)) and operation.method != "POST":
+            raise self.fault(REASON_PLAN_EFFECT, "effect", operation=operation.key, effect=effect)
+        return effect
+
+    def responses(self) -> Responses | None:
+        value = self.data.get("responses")
+        declared: Responses | None = next((one for one in RESPONSES if one == value), None)
+        if value is not None and declared is None:
+            raise self.wrong_type("responses", LABEL_PLAN_RESPONSES)
+        return declared
+
+    def tables(self, key: str) -> list[_Table]:
+        tables = self.data.get(key, [])
+        if not is_array(tables) or not all(map(is_object, tables)):
+            raise self.wrong_type(key, LABEL_PLAN_TABLES)
+        return [_Table(one, (key, number)) for number, one in enumerate(tables) if is_object(one)]
 
 
 class _PlanReader:
@@ -141,67 +224,81 @@ class _PlanReader:
         self._operations = {operation.key: operation for operation in api.operations}
         self._unusable = {one.key: one.problem for one in api.left_out}
 
-    def forms(self, data: Mapping[str, Json]) -> list[ToolForm]:
-        _check_keys(data, ("operation",), Worded(LABEL_PLAN_FILE, {}))
-        tables = data.get("operation", [])
-        if not is_array(tables) or not all(map(is_object, tables)):
-            raise _wrong_type("operation", Worded(LABEL_PLAN_FILE, {}), LABEL_PLAN_TABLES)
-        forms, keys = dict[str, ToolForm](), set[str]()
-        for number, table in enumerate(cast("list[dict[str, Json]]", tables), 1):
-            form = self._form(table, f"[[operation]] {number}")
-            for what, others in ((form.operation.key, keys), (form.name, forms)):
-                if what in others:
-                    raise _PlanFault(Worded(REASON_PLAN_TWICE, {"what": what}))
+    def forms(self, data: Mapping[str, Json]) -> list[Form]:
+        """The tools of one operation in the order of the file, and then those of several."""
+        file = _Table(data, ())
+        file.check_keys(("operation", "tool"))
+        operations, keys = dict[str, ToolForm](), set[str]()
+        for table in file.tables("operation"):
+            form = self._form(table)
+            for key, value, others in (("operation", form.operation.key, keys), ("name", form.name, operations)):
+                if value in others:
+                    raise table.fault(REASON_PLAN_TWICE, key, what=value)
             keys.add(form.operation.key)
-            forms[form.name] = form
-        return list(forms.values())
+            operations[form.name] = form
+        choices = self._choices(file.tables("tool"), operations)
+        chosen = {one.name for choice in choices for one in choice.operations}
+        return [*(form for name, form in operations.items() if name not in chosen), *choices]
 
-    def _form(self, table: Mapping[str, Json], place: str) -> ToolForm:
-        _check_keys(table, _KEYS, place)
-        key = _text(table, "operation", place)
-        if key in self._unusable:
-            raise _PlanFault(Worded(REASON_PLAN_LEFT_OUT, {"operation": key, "problem": self._unusable[key]}))
-        operation = self._operations.get(key)
-        if operation is None:
-            near = difflib.get_close_matches(key, [*self._operations], 3)
-            facts = {"operation": key, "nearest": ", ".join(near) or Worded(LABEL_NONE, {})}
-            raise _PlanFault(Worded(REASON_PLAN_UNKNOWN_OPERATION, facts))
-        name = _text(table, "name", place)
-        if _NAME.fullmatch(name) is None:
-            raise _PlanFault(Worded(REASON_PLAN_NAME, {"name": name, "limit": MAX_NAME}))
-        effect = _effect(table, operation, place)
+    def _choices(self, tables: Sequence[_Table], operations: Mapping[str, ToolForm]) -> list[ChoiceForm]:
+        choices, tool_of = dict[str, ChoiceForm](), dict[str, str]()
+        for table in tables:
+            choice = _choice(table, operations)
+            if choice.name in choices or choice.name in operations:
+                raise table.fault(REASON_PLAN_TWICE, "name", what=choice.name)
+            for one in choice.operations:
+                if (other := tool_of.setdefault(one.name, choice.name)) != choice.name:
+                    facts = {"name": one.name, "first": other, "second": choice.name}
+                    raise table.fault(REASON_PLAN_TWO_TOOLS, "operations", **facts)
+            choices[choice.name] = choice
+        return list(choices.values())
+
+    def _form(self, table: _Table) -> ToolForm:
+        table.check_keys(_KEYS)
+        operation = self._operation(table)
+        effect = table.effect(operation)
         title, description = described(operation, effect)
         form = ToolForm(
             operation,
-            name,
-            _text(table, "title", place, title),
-            _text(table, "description", place, description),
+            table.tool_name(),
+            table.text("title", title),
+            table.text("description", description),
             effect,
-            frozenset(_names(table, "hide", place)),
-            _fixed(table, place),
-            tuple(_names(table, "fields", place)),
+            frozenset(table.names("hide")),
+            table.fixed(),
+            tuple(table.names("fields")),
+            table.responses(),
         )
-        self._check_arguments(form)
+        self._check_arguments(form, table)
         return form
 
-    def _check_arguments(self, form: ToolForm) -> None:
+    def _operation(self, table: _Table) -> ApiOperation:
+        key = table.text("operation")
+        if key in self._unusable:
+            raise table.fault(REASON_PLAN_LEFT_OUT, "operation", operation=key, problem=self._unusable[key])
+        if key not in self._operations:
+            nearest = _nearest(key, self._operations)
+            raise table.fault(REASON_PLAN_UNKNOWN_OPERATION, "operation", operation=key, nearest=nearest)
+        return self._operations[key]
+
+    def _check_arguments(self, form: ToolForm, table: _Table) -> None:
         names, body_name = argument_names(form.operation)
         required = {name for name, parameter in names.items() if parameter.required}
         schemas = {name: parameter.schema for name, parameter in names.items()}
         if (body := form.operation.body) is not None and body_name is not None:
             schemas[body_name] = body.schema
             required |= {body_name} if body.required else set()
-        key = form.operation.key
-        for name in (*form.hidden, *form.fixed):
-            if name not in schemas:
-                names_text = ", ".join(schemas) or Worded(LABEL_NONE, {})
-                raise _PlanFault(Worded(REASON_PLAN_PARAMETER, {"operation": key, "name": name, "known": names_text}))
+        operation = form.operation.key
+        for key, given in (("hide", form.hidden), ("fixed", form.fixed)):
+            for name in given:
+                if name not in schemas:
+                    known = ", ".join(schemas) or Worded(LABEL_NONE, {})
+                    raise table.fault(REASON_PLAN_PARAMETER, key, operation=operation, name=name, known=known)
         for name in form.hidden & required:
-            raise _PlanFault(Worded(REASON_PLAN_HIDES_REQUIRED, {"operation": key, "name": name}))
+            raise table.fault(REASON_PLAN_HIDES_REQUIRED, "hide", operation=operation, name=name)
         for name, value in form.fixed.items():
             if (problem := self._misfit(dict(schemas[name]), value)) is not None:
-                facts = {"operation": key, "name": name, "problem": problem}
-                raise _PlanFault(Worded(REASON_PLAN_VALUE, facts))
+                raise table.fault(REASON_PLAN_VALUE, "fixed", operation=operation, name=name, problem=problem)
 
     def _misfit(self, schema: Json, value: Json) -> object | None:
         """Why a value does not fit a schema of the description; ``None`` if it does."""
@@ -217,45 +314,22 @@ class _PlanReader:
         return problems[0] if problems else None
 
 
-def _check_keys(table: Mapping[str, Json], keys: Sequence[str], place: object) -> None:
-    for key in table:
-        if key not in keys:
-            facts = {"place": place, "key": key, "known": ", ".join(keys)}
-            raise _PlanFault(Worded(REASON_PLAN_UNKNOWN_KEY, facts))
+def _choice(table: _Table, operations: Mapping[str, ToolForm]) -> ChoiceForm:
+    """A tool of several operations, by their names in the file."""
+    table.check_keys(_TOOL_KEYS)
+    name, names = table.tool_name(), table.names("operations")
+    for one in names:
+        if one not in operations:
+            nearest = _nearest(one, operations)
+            raise table.fault(REASON_PLAN_NO_SUCH_NAME, "operations", tool=name, name=one, nearest=nearest)
+        if names.count(one) > 1:
+            raise table.fault(REASON_PLAN_TWICE, "operations", what=one)
+    if len(names) < 2:
+        raise table.fault(REASON_PLAN_ONE_OPERATION, "operations", tool=name)
+    members = tuple(operations[one] for one in names)
+    title, description = choice_described(name, members)
+    return ChoiceForm(name, table.text("title", title), table.text("description", description), members)
 
 
-def _wrong_type(key: str, place: object, label: str) -> _PlanFault:
-    return _PlanFault(Worded(REASON_PLAN_WRONG_TYPE, {"key": key, "place": place, "wanted": Worded(label, {})}))
-
-
-def _text(table: Mapping[str, Json], key: str, place: str, otherwise: str | None = None) -> str:
-    value = table.get(key, otherwise)
-    if not isinstance(value, str):
-        raise _wrong_type(key, place, LABEL_PLAN_TEXT)
-    return value
-
-
-def _names(table: Mapping[str, Json], key: str, place: str) -> list[str]:
-    value = table.get(key, [])
-    if not is_array(value) or not all(isinstance(one, str) and all(one.split(".")) for one in value):
-        raise _wrong_type(key, place, LABEL_PLAN_NAMES)
-    return [str(one) for one in value]
-
-
-def _fixed(table: Mapping[str, Json], place: str) -> dict[str, Json]:
-    value = table.get("fixed", {})
-    if not is_object(value):
-        raise _wrong_type("fixed", place, LABEL_PLAN_TABLE)
-    return value
-
-
-def _effect(table: Mapping[str, Json], operation: ApiOperation, place: str) -> ApiEffect:
-    """The effect that the file declares. It may be lower than that of the method for POST only: many searches are
-    POST, and no other method that changes something reads."""
-    value = table.get("effect", effect_of(operation))
-    effect: ApiEffect | None = next((level for level in EFFECT_LEVELS if level == value), None)
-    if effect is None:
-        raise _wrong_type("effect", place, LABEL_PLAN_EFFECT)
-    if EFFECT_LEVELS.index(effect) < EFFECT_LEVELS.index(least_effect(operation)) and operation.method != "POST":
-        raise _PlanFault(Worded(REASON_PLAN_EFFECT, {"operation": operation.key, "effect": effect}))
-    return effect
+def _nearest(text: str, known: Collection[str]) -> object:
+    return ", ".join(difflib.get_close_matches(text, known, 3)) or Worded(LABEL_NONE, {})

@@ -1,31 +1,56 @@
 """Holds the answers of an API against its description, which many APIs do not keep to.
 
-``strict`` publishes the schema of the answer, and the pipeline refuses an answer that does not fit. ``log`` publishes
-none: an answer that differs is returned as it is, and the log says where it differs. ``off`` does not look.
+``strict`` publishes the schema of the answer, and an answer that does not fit is refused. ``log`` publishes its shape,
+which is wider (:mod:`~tooltrue_toolbox.openapi.response_shape`), and the log says where an answer differs from the
+description. ``off`` publishes nothing and does not look.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from tooltrue.errors import SchemaError
+from tooltrue.errors import ConfigurationError, SchemaError, ToolError
 from tooltrue.jsonrpc.messages import Json
 from tooltrue.protocol.schema import OWN, Schema, compile_schema
-from tooltrue.wording import coded_sentence
+from tooltrue.wording import SETTING_INVALID, coded_sentence
+from tooltrue_toolbox.openapi.api_client import ApiAnswer
 from tooltrue_toolbox.openapi.document import ApiDescription, UnusablePart
-from tooltrue_toolbox.openapi.operation import ApiOperation
+from tooltrue_toolbox.openapi.operation import RESPONSES, ApiOperation, Responses
+from tooltrue_toolbox.openapi.response_shape import response_shape
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
-from tooltrue_toolbox.openapi.tool_definition import success_schemas
-from tooltrue_toolbox.openapi.wording import RESPONSE_DIFFERS, RESPONSE_SCHEMA_UNUSABLE
+from tooltrue_toolbox.openapi.tool_definition import ToolForm, success_schemas
+from tooltrue_toolbox.openapi.wording import (
+    API_RESULT_UNEXPECTED,
+    RESPONSE_DIFFERS,
+    RESPONSE_REFUSED,
+    RESPONSE_SCHEMA_UNUSABLE,
+)
 
-__all__ = ["ResponseLog", "Responses", "output_schema"]
-
-Responses: TypeAlias = Literal["strict", "log", "off"]
+__all__ = ["AnswerCheck", "output_schema", "published_schema", "responses_of"]
 
 _log = logging.getLogger("tooltrue")
 _MOST: Final = 20
 """The differences of one operation that are logged, each once."""
+
+
+def responses_of(setting: str, value: str) -> Responses:
+    """The mode that a setting of this name has. ``ConfigurationError`` for another value."""
+    mode: Responses | None = next((one for one in RESPONSES if one == value), None)
+    if mode is None:
+        raise ConfigurationError.of(SETTING_INVALID, name=setting, wanted=", ".join(RESPONSES))
+    return mode
+
+
+def published_schema(description: ApiDescription, form: ToolForm, responses: Responses) -> dict[str, Json] | None:
+    """The output schema of the tool of one operation. Raises :class:`UnusablePart`."""
+    if responses == "off":
+        return None
+    if responses == "strict":
+        # The schema is that of whole answers.
+        return None if form.fields else output_schema(description, form.operation)
+    schemas = success_schemas(form.operation)
+    return None if schemas is None else response_shape(description, [schema for _, schema in schemas], form.fields)
 
 
 def output_schema(description: ApiDescription, operation: ApiOperation) -> dict[str, Json] | None:
@@ -40,25 +65,36 @@ def output_schema(description: ApiDescription, operation: ApiOperation) -> dict[
     return {**made, "$defs": dict(conversion.definitions)} if conversion.definitions else made
 
 
-class ResponseLog:
-    """Logs where the answers of one operation differ from its description. Compiled at the first answer."""
+class AnswerCheck:
+    """Compares the answers of one operation with its description. Compiled at the first answer."""
 
-    def __init__(self, description: ApiDescription, operation: ApiOperation) -> None:
+    def __init__(self, description: ApiDescription, operation: ApiOperation, responses: Responses) -> None:
         self._description = description
         self._operation = operation
+        self._responses: Responses = responses
         self._schema: Schema | None = None
         self._is_ready = False
         self._reported = set[tuple[str, str]]()
 
-    def look(self, status: int, value: Json) -> None:
-        """Log the first difference, if it was not logged before. The text has places and no values."""
-        schema = self._compiled()
-        if schema is None or schema.accepts(value) or len(self._reported) >= _MOST:
-            return
-        (problem, *_) = schema.problems(value, 1)
-        if (problem.path, problem.rule) not in self._reported:
-            self._reported.add((problem.path, problem.rule))
-            self._warn(RESPONSE_DIFFERS, status=status, problem=f"{problem.path}: {problem.rule}")
+    def fits(self, answer: ApiAnswer) -> bool:
+        """Whether an answer is known to fit. The log gets the first difference, if it was not logged before: its place,
+        and no value. Raises ``ToolError`` for a difference where the description is to be kept to."""
+        schema = self._compiled() if self._responses != "off" and answer.status != 304 else None
+        if schema is None or not (answer.is_json or self._responses == "strict"):
+            return False
+        if not answer.is_json:
+            raise ToolError.of(API_RESULT_UNEXPECTED, operation=self._operation.key, status=answer.status)
+        if schema.accepts(answer.value):
+            return True
+        (problem, *_) = schema.problems(answer.value, 1)
+        facts = {"status": answer.status, "problem": f"{problem.path}: {problem.rule}"}
+        if self._responses == "strict":
+            raise ToolError.of(RESPONSE_REFUSED, operation=self._operation.key, **facts)
+        key = (problem.path, problem.rule)
+        if key not in self._reported and len(self._reported) < _MOST:
+            self._reported.add(key)
+            self._warn(RESPONSE_DIFFERS, **facts)
+        return False
 
     def _compiled(self) -> Schema | None:
         if self._is_ready:

@@ -23,6 +23,7 @@ def openapi_toolset(
     operations: Sequence[str],
     plan: str | Path | None,
     api_secrets: Mapping[str, str],
+    responses: str,
 ) -> LocalToolset:
     """The tools of the description ``spec``, or of that of ``app``, which receives the requests then."""
     with required("openapi_spec_validator", "openapi", missing, DISTRIBUTION):
@@ -31,7 +32,8 @@ def openapi_toolset(
         from tooltrue_toolbox.openapi.operations import read_api  # noqa: PLC0415 - the same
     if spec is None and app is None:
         raise ConfigurationError.of(DESCRIPTION_OR_APP)
+    mode = tools.responses_of("responses", responses)
     api = read_api(source.description_of_app(app) if spec is None else source.description_at(str(spec)))
     forms = tools.forms_of(api, operations, None if plan is None else Path(plan))
     address = url or (source.APP_URL if app is not None else "")
-    return tools.toolset(api, forms, tools.ApiSettings(address, dict(api_secrets), app=app))
+    return tools.toolset(api, forms, tools.ApiSettings(address, dict(api_secrets), mode, app=app))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue_toolbox.openapi.document import ApiDescription
-from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation, Parameter
+from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation, Parameter, Responses
+from tooltrue_toolbox.openapi.pagination import has_pages
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.texts import free_name, identifier, plain_text, shortened, without_orders
 
@@ -17,10 +18,15 @@ __all__ = [
     "MAX_NAME",
     "ToolForm",
     "argument_names",
+    "arguments_of",
     "described",
     "effect_of",
+    "effect_sentence",
     "input_schema",
     "least_effect",
+    "object_schema",
+    "page_argument",
+    "strongest",
     "success_schemas",
     "tool_name",
 ]
@@ -70,6 +76,12 @@ _VERBS: Final = {
 }
 _JSON_MEDIA: Final = re.compile(r"(?:(?:application|text)/json|[^;]*\+json|[^;]*\*[^;]*)(?:;.*)?", re.DOTALL)
 """JSON as one value, and not a stream of values such as ``application/jsonl``."""
+PAGE_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "description": "The next page, from the last result; all other arguments as before",
+}
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -77,7 +89,8 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 class ToolForm:
     """How an operation becomes a tool. ``hidden`` arguments are never sent, and ``fixed`` ones always have this value;
     neither is shown. Both are by the names of arguments. ``fields``: those of an answer that are returned; without them
-    all are."""
+    all are. ``responses``: what happens to an answer that differs from the description; without it, what the settings
+    of the server say."""
 
     operation: ApiOperation
     name: str
@@ -87,6 +100,7 @@ class ToolForm:
     hidden: frozenset[str] = frozenset()
     fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
     fields: tuple[str, ...] = ()
+    responses: Responses | None = None
 
 
 def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
@@ -99,7 +113,10 @@ def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
 def least_effect(operation: ApiOperation) -> ApiEffect:
     """The effect of the method, GET, HEAD and QUERY read, DELETE destroys, and the others write; or that of the
     extension ``x-tooltrue-effect``, if it is higher."""
-    effects: tuple[ApiEffect, ApiEffect] = (_EFFECTS.get(operation.method, "write"), operation.effect)
+    return strongest((_EFFECTS.get(operation.method, "write"), operation.effect))
+
+
+def strongest(effects: Iterable[ApiEffect]) -> ApiEffect:
     return max(effects, key=EFFECT_LEVELS.index)
 
 
@@ -127,7 +144,7 @@ def described(operation: ApiOperation, effect: ApiEffect) -> tuple[str, str]:
         for response in operation.responses
         if response.status[:1] == "2" and response.description
     ]
-    lines = [own, "Deprecated by the API." if operation.deprecated else "", _SENTENCES[effect].format(operation.key)]
+    lines = [own, "Deprecated by the API." if operation.deprecated else "", effect_sentence(operation.key, effect)]
     lines += [f"Returns: {returned[0]}."] if returned else []
     lines += [f"Errors: {'; '.join(errors[:_ERRORS])}."] if errors else []
     return shortened(summary, _TITLE) or operation.key[:_TITLE], "\n\n".join(filter(None, lines))
@@ -135,6 +152,10 @@ def described(operation: ApiOperation, effect: ApiEffect) -> tuple[str, str]:
 
 def _sentence(text: str) -> str:
     return text if text[-1:] in ".!?…。！？:" else f"{text}."
+
+
+def effect_sentence(requests: str, effect: ApiEffect) -> str:
+    return _SENTENCES[effect].format(requests)
 
 
 def argument_names(operation: ApiOperation) -> tuple[dict[str, Parameter], str | None]:
@@ -151,9 +172,14 @@ def argument_names(operation: ApiOperation) -> tuple[dict[str, Parameter], str |
     return names, None if operation.body is None else free_name("body", names)
 
 
-def input_schema(description: ApiDescription, form: ToolForm, *, patterns: bool) -> dict[str, Json]:
-    """The schema of the arguments. Raises ``UnusablePart`` for a schema that cannot be converted."""
-    conversion = SchemaConversion(description, "request", patterns=patterns)
+def page_argument(operation: ApiOperation) -> str | None:
+    """The name of the argument for a next page; ``None`` if the operation has no pages."""
+    return free_name("next_page", argument_names(operation)[0]) if has_pages(operation) else None
+
+
+def arguments_of(conversion: SchemaConversion, form: ToolForm) -> tuple[dict[str, Json], list[str]]:
+    """The schemas of the arguments by their names, and the names of the required ones. Raises ``UnusablePart`` for a
+    schema that cannot be converted."""
     names, body_name = argument_names(form.operation)
     properties, required = dict[str, Json](), list[str]()
     absent = form.hidden | form.fixed.keys()
@@ -170,11 +196,27 @@ def input_schema(description: ApiDescription, form: ToolForm, *, patterns: bool)
         properties[body_name] = {**schema, "description": text}
         if body.required:
             required.append(body_name)
-    made: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if (page_name := page_argument(form.operation)) is not None:
+        properties[page_name] = dict(PAGE_SCHEMA)
+    return properties, required
+
+
+def input_schema(description: ApiDescription, form: ToolForm, *, patterns: bool) -> dict[str, Json]:
+    """The schema of the arguments. Raises ``UnusablePart`` for a schema that cannot be converted."""
+    conversion = SchemaConversion(description, "request", patterns=patterns)
+    properties, required = arguments_of(conversion, form)
+    return object_schema(properties, required, conversion.definitions)
+
+
+def object_schema(
+    properties: Mapping[str, Json], required: Sequence[str], definitions: Mapping[str, Json]
+) -> dict[str, Json]:
+    """The schema of an object with these properties and no others."""
+    made: dict[str, Json] = {"type": "object", "properties": dict(properties), "additionalProperties": False}
     if required:
         made["required"] = list(required)
-    if conversion.definitions:
-        made["$defs"] = dict(conversion.definitions)
+    if definitions:
+        made["$defs"] = dict(definitions)
     return made
 
 

@@ -184,11 +184,27 @@ REASON_PLAN_LEFT_OUT: Final = message(
     "{operation} cannot be served: {problem}",
     "无法提供 {operation}：{problem}",
 )
+REASON_PLAN_NO_SUCH_NAME: Final = message(
+    "TT6972",
+    "{tool} has the operation {name!r}, and no [[operation]] of the file has this name; near it: {nearest}",
+    "{tool} 含有操作 {name!r}，而文件中没有名为它的 [[operation]]；相近的有：{nearest}",
+)
+REASON_PLAN_TWO_TOOLS: Final = message(
+    "TT6973",
+    "the operation {name!r} is part of {first} and of {second}, and can be part of one tool only",
+    "操作 {name!r} 同时属于 {first} 和 {second}，而它只能属于一个工具",
+)
+REASON_PLAN_ONE_OPERATION: Final = message(
+    "TT6974",
+    "{tool} needs two operations or more: an operation in no [[tool]] is a tool by itself",
+    "{tool} 需要两个或更多操作：不在任何 [[tool]] 中的操作自成一个工具",
+)
 LABEL_PLAN_TEXT: Final = message("TT6831", "text", "文本")
 LABEL_PLAN_NAMES: Final = message("TT6833", "a list of names", "名称列表")
 LABEL_PLAN_TABLE: Final = message("TT6834", "a table", "表")
 LABEL_PLAN_TABLES: Final = message("TT6835", "a list of tables", "表的列表")
 LABEL_PLAN_EFFECT: Final = message("TT6836", "read, write or destructive", "read、write 或 destructive")
+LABEL_PLAN_RESPONSES: Final = message("TT6977", "strict, log or off", "strict、log 或 off")
 LABEL_PLAN_FILE: Final = message("TT6837", "the file", "该文件")
 
 # why a file or an operation is not read
@@ -434,6 +450,20 @@ RESPONSE_DIFFERS: Final = message(
     "TT6930",
     "The answer of {operation}, status {status}, differs from the description: {problem}.",
     "{operation} 的应答（状态 {status}）与描述不符：{problem}。",
+)
+RESPONSE_REFUSED: Final = message(
+    "TT6975",
+    "{operation} succeeded with status {status}, and its answer differs from the description: {problem}. The operator "
+    "of this server has such answers refused. Do not repeat a call that changes something; tell the user.",
+    "{operation} 已成功（状态 {status}），但其应答与描述不符：{problem}。本服务器的运营者要求拒绝此类应答。"
+    "请勿重复会更改数据的调用；请告知用户。",
+)
+RESPONSE_AS_TEXT: Final = message(
+    "TT6976",
+    "{operation} succeeded with status {status}. Its answer has another form than the one that this tool declares, and "
+    "stands above as text. Do not repeat a call that changes something.",
+    "{operation} 已成功（状态 {status}）。其应答的形式与此工具声明的不同，已作为文本列在上方。"
+    "请勿重复会更改数据的调用。",
 )
 RESPONSE_SCHEMA_UNUSABLE: Final = message(
     "TT6931",
