@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from services.calling import call
 from services.openapi import PETSTORE, Judge, api_tools
 from support.website import Asked, Said, running
-from tooltrue import Client, Server, ToolSearch
+from tooltrue import Client, Server
+from tooltrue.cli.families import FamilyOptions
+from tooltrue.cli.targets import Spec, load_server
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
 from tooltrue.testing.generate import samples_of
@@ -374,14 +377,15 @@ def test_a_server_is_made_of_an_application_of_this_process():
     assert asked == [("GET", "/openapi.json", b""), ("GET", "/pets/a%2Fb", b"")]
 
 
-def test_a_thousand_operations_are_found_by_search_and_called(tmp_path: Path):
+def thousand_operations(file: Path) -> None:
+    """A description of 1,000 operations, of which one deletes."""
     description = {
         "openapi": "3.0.3",
         "info": {"title": "Many", "version": "1"},
         "paths": {
             f"/things/{number}": {
-                "get": {
-                    "operationId": f"getThing{number}",
+                "get" if number != 500 else "delete": {
+                    "operationId": f"{'get' if number != 500 else 'delete'}Thing{number}",
                     "summary": f"Get thing {number}" if number != 777 else "Get the weather on the moon",
                     "responses": {"200": {"description": "It"}},
                 }
@@ -389,18 +393,49 @@ def test_a_thousand_operations_are_found_by_search_and_called(tmp_path: Path):
             for number in range(1000)
         },
     }
-    file = tmp_path / "many.json"
     file.write_text(json.dumps(description))
 
-    async def talk(tools: LocalToolset) -> tuple[list[str], Any, Any]:
-        async with Client(Server("many", toolsets=[tools], search=ToolSearch(shown=()))) as client:
+
+def of_a_program(file: Path, url: str) -> Server:
+    return Server.from_openapi("many", file, url=url, audit="memory:")
+
+
+def of_the_command(file: Path, url: str) -> Server:
+    return load_server(Spec("openapi", FamilyOptions({"--spec": (str(file),), "--api-url": (url,)})))
+
+
+@pytest.mark.parametrize("made", [of_a_program, of_the_command])
+def test_a_thousand_operations_are_found_by_search_and_each_call_is_that_of_its_operation(
+    tmp_path: Path, made: Callable[[Path, str], Server]
+):
+    thousand_operations(tmp_path / "many.json")
+    asked = list[str]()
+
+    async def use(server: Server) -> tuple[list[str], Any, Any, list[str]]:
+        async with Client(server, elicit=lambda question: bool(asked.append(question.message))) as client:
             listed = [tool.name for tool in await client.list_tools()]
             found = await client.call_tool("search_tools", {"query": "weather moon"})
             answer = await client.call_tool("call_tool", {"name": found.value["tools"][0]["name"], "arguments": {}})
-            return listed, found.value["tools"][0], answer.value
+            deletion = await client.call_tool("call_tool", {"name": "delete_thing500", "arguments": {}})
+            assert deletion.is_error  # the person has said no
+            records = [one.record for one in await server.audit_log.read()]
+            return listed, found.value, answer.value, [one["subject"] for one in records if one["kind"] == "call"]
 
     with running(lambda asked: Said(200, {"path": asked.path})) as site:
-        listed, found, answer = asyncio.run(talk(api_tools(site, file)))
+        listed, found, answer, subjects = asyncio.run(use(made(tmp_path / "many.json", f"{site.url}/v1")))
     assert listed == ["call_tool", "describe_tools", "search_tools"]
-    assert found["name"] == "get_thing777"
+    assert found["tools"][0]["name"] == "get_thing777"
     assert answer == {"path": "/v1/things/777"}
+    assert [one.path for one in site.asked] == ["/v1/things/777"]
+    assert len(asked) == 1
+    assert "delete_thing500" in asked[0]
+    assert subjects[-3:] == ["search_tools", "get_thing777", "delete_thing500"]
+
+
+def test_few_operations_are_listed_and_not_searched():
+    async def names() -> list[str]:
+        server = Server.from_openapi("pets", PETSTORE, url="https://pets.example/v1", audit="memory:")
+        async with Client(server) as client:
+            return [tool.name for tool in await client.list_tools()]
+
+    assert asyncio.run(names()) == sorted(form.name for form in forms_of(load_api(PETSTORE)))

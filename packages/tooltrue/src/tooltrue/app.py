@@ -297,16 +297,16 @@ class Server:
         - ``responses``: what happens to an answer that differs from the description: ``strict`` refuses it, ``log``
           reports it, ``off`` does not look.
 
-        ``settings`` are those of :class:`Server`. Callers search where the tools take too many tokens to be listed.
-        Nothing is opened here and nothing has to be closed: each call opens its own connection to the API, and closes
-        it.
+        ``settings`` are those of :class:`Server`. Where the definitions of the tools take more than 10,000 tokens,
+        callers are shown the three tools of the search alone. The server keeps no connection to the API: each request
+        opens its own, and closes it.
         """
         from tooltrue.tools.search.searchable import ToolSearch  # noqa: PLC0415 - only some servers have one
 
         make = _companion_source("openapi")
         tools = make(spec, app, url, operations, plan, api_secrets or {}, responses)
         sources: Sequence[Source] = settings.pop("toolsets", ())
-        more: dict[str, Any] = {"search": ToolSearch(), **settings}
+        more: dict[str, Any] = {"search": ToolSearch(shown=()), **settings}
         return cls(name, toolsets=(tools, *sources), **more)
 
     def _own_lifespan(self, functions: LifespanFunction | Sequence[LifespanFunction]) -> ServerLifespan:
