@@ -20,7 +20,7 @@ from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_a
 from tooltrue_toolbox.openapi.operations import DescribedApi, read_api
 from tooltrue_toolbox.openapi.schema_conversion import Direction, SchemaConversion
 from tooltrue_toolbox.openapi.texts import identifier, plain_text, shortened
-from tooltrue_toolbox.openapi.tool_definition import input_schema
+from tooltrue_toolbox.openapi.tool_definition import argument_names, input_schema
 from tooltrue_toolbox.openapi.yaml_reader import YamlRefused, read_yaml
 
 PETSTORE = Path(__file__).parents[2] / "data" / "openapi" / "petstore.yaml"
@@ -236,6 +236,21 @@ def test_names_that_providers_refuse_are_changed_and_stay_apart(tmp_path: Path):
     (form,) = forms_of(api)
     names = list(input_schema(api.description, form, patterns=True)["properties"])
     assert names == ["filter_name", "filter.name", "filter_name_in_query", "id", "id_in_header", "query"]
+
+
+def test_arguments_of_one_long_name_stay_apart_within_the_limit_of_providers():
+    long = "a" * 80
+    parameters = [
+        {"name": long, "in": place, "schema": {"type": "string"}, "required": place == "path"}
+        for place in ("path", "query", "header", "cookie")
+    ]
+    operation = {"parameters": parameters, "responses": {"200": {"description": "x"}}}
+    info = {"title": "One", "version": "1"}
+    root = {"openapi": "3.0.3", "info": info, "paths": {f"/{{{long}}}": {"get": operation}}}
+    (read,) = read_api(ApiDescription(root, "3.0")).operations
+    names, _ = argument_names(read)
+    assert len(names) == 4
+    assert max(map(len, names)) <= 64
 
 
 def test_two_operations_never_share_a_name(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tomllib
 from collections.abc import Sequence
@@ -18,6 +19,10 @@ from tooltrue.cli.families import FamilyOptions
 from tooltrue.cli.main import cli
 from tooltrue.cli.targets import Spec, load_server
 from tooltrue.errors import ConfigurationError
+from tooltrue.protocol.types import ToolAnnotations
+from tooltrue.tools.local import LocalToolset
+from tooltrue.tools.null import SILENT
+from tooltrue.tools.vocabulary import EVERYONE, RequestContext, Tool
 from tooltrue_check.cli.check_sources import sources_of
 from tooltrue_check.findings import Level
 from tooltrue_check.report import judge
@@ -25,8 +30,13 @@ from tooltrue_toolbox.openapi.document import ApiDescription
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset, within_budget
 from tooltrue_toolbox.openapi.operations import read_api
 from tooltrue_toolbox.openapi.plan import plan_text
+from tooltrue_toolbox.openapi.tool_definition import MAX_NAME
 
 API = load_api(PETSTORE)
+
+
+def listed(tools: LocalToolset) -> tuple[Tool, ...]:
+    return asyncio.run(tools.list_tools(RequestContext(EVERYONE, SILENT)))
 
 
 def plan_file(folder: Path, text: str) -> Path:
@@ -75,6 +85,8 @@ def test_a_plan_holds_any_text(tmp_path: Path):
         (one() + one(operation="POST /pets"), "TT6824"),
         (one(operation="DELETE /pets/{petId}", effect="read"), "TT6825"),
         (one(operation="PATCH /pets/{petId}", effect="read"), "TT6825"),
+        (one(operation="PUT /pets/{petId}/notes", effect="read"), "TT6825"),
+        (one(operation="DELETE /pets/{petId}", effect="write"), "TT6825"),
         (one(effect="harmless"), "TT6822"),
         (one(hide=["limits"]), "TT6826"),
         (one(operation="GET /pets/{petId}", hide=["petId"]), "TT6827"),
@@ -197,6 +209,60 @@ def test_an_extension_only_raises_an_effect(tmp_path: Path, method: str, extensi
         assert caught.value.facts["problem"].code == "TT6825"
 
 
+@pytest.mark.parametrize(
+    ("method", "effect"),
+    [
+        ("get", "read"),
+        ("head", "read"),
+        ("post", "write"),
+        ("put", "write"),
+        ("patch", "write"),
+        ("delete", "destructive"),
+    ],
+)
+def test_each_method_has_its_effect_and_its_hints(method: str, effect: str):
+    api = extended(method)
+    (tool,) = listed(toolset(api, forms_of(api), ApiSettings("https://one.example")))
+    hints = tool.definition.annotations or ToolAnnotations()
+    assert (tool.effect, hints.readOnlyHint is True, hints.destructiveHint is True) == (
+        effect,
+        effect == "read",
+        effect == "destructive",
+    )
+    if effect != "read":
+        assert hints.idempotentHint == (method in ("put", "delete"))
+
+
+def test_no_other_extension_changes_a_tool():
+    loosening: dict[str, Any] = {
+        "x-tooltrue-confirm": False,
+        "x-tooltrue-name": "another",
+        "x-readOnlyHint": True,
+        "x-effect": "read",
+        "x-mcp": {"readOnlyHint": True, "name": "another"},
+    }
+    assert forms_of(extended("delete", **loosening)) == forms_of(extended("delete"))
+
+
+def test_an_operation_does_not_lift_the_mark_of_its_path():
+    responses = {"200": {"description": "x"}}
+    item: dict[str, Any] = {"x-internal": True, "get": {"x-internal": False, "responses": responses}}
+    info = {"title": "One", "version": "1"}
+    api = read_api(ApiDescription({"openapi": "3.0.3", "info": info, "paths": {"/one": item}}, "3.0"))
+    assert [one.problem.code for one in api.left_out] == ["TT6962"]
+
+
+def test_a_name_fits_the_limit_of_clients_however_often_it_is_given(tmp_path: Path):
+    operation = {"operationId": "list" + "Very" * 20 + "Long", "responses": {"200": {"description": "x"}}}
+    paths = {f"/{number}": {"get": operation} for number in range(12)}
+    info = {"title": "One", "version": "1"}
+    api = read_api(ApiDescription({"openapi": "3.0.3", "info": info, "paths": paths}, "3.0"))
+    forms = forms_of(api)
+    assert len({form.name for form in forms}) == 12
+    assert max(len(form.name) for form in forms) <= MAX_NAME
+    assert forms_of(api, plan=plan_file(tmp_path, plan_text(api, forms))) == forms
+
+
 def test_an_operation_that_is_internal_or_has_an_unknown_effect_is_left_out():
     marks: list[tuple[dict[str, Any], str]] = [
         ({"x-internal": True}, "TT6962"),
@@ -223,6 +289,19 @@ def test_an_internal_parameter_is_not_shown_unless_it_is_required():
 
 def run(*words: str) -> Any:
     return CliRunner().invoke(cli, ["--lang", "en", *words])
+
+
+def test_the_plan_of_the_verb_is_served_as_it_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("openapi", "plan", str(PETSTORE), "--operations", "method:get").exit_code == 0
+    plan = tmp_path / "petstore.plan.toml"
+    choice = '[[tool]]\nname = "look_up"\noperations = ["get_pet_by_id", "find_place"]\n'
+    plan.write_text(plan.read_text("utf-8").replace('name = "list_pets"', 'name = "pets"') + choice, "utf-8")
+    server = load_server(Spec("openapi", options(api_plan=(str(plan),))))
+    context = RequestContext(EVERYONE, SILENT)
+    names = {tool.name for tool in asyncio.run(server.provider.list_tools(context))}
+    assert {"pets", "look_up"} <= names
+    assert not names & {"list_pets", "get_pet_by_id", "find_place"}
 
 
 def test_the_verb_writes_a_plan_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -34,6 +34,8 @@ __all__ = [
 MAX_NAME: Final = 48
 """The most characters of a name: clients put the name of the server before it, and take 64 in all."""
 _MAX_ARGUMENT: Final = 60
+_NUMBER: Final = 5
+"""The characters of a number that tells names apart."""
 _DESCRIPTION: Final = 900
 _TITLE: Final = 80
 _ARGUMENT_TEXT: Final = 300
@@ -107,7 +109,7 @@ def tool_name(operation: ApiOperation, used_names: Collection[str]) -> str:
     """The name of the tool: the operation id, or else the method and the path, in snake case."""
     from_path = f"{_VERBS[operation.method]}_{operation.path.replace('{', 'by_')}"
     name = identifier(operation.id, MAX_NAME) or identifier(from_path, MAX_NAME) or _VERBS[operation.method]
-    return free_name(name, used_names)
+    return free_name(name if name not in used_names else name[: MAX_NAME - _NUMBER].rstrip("_"), used_names)
 
 
 def least_effect(operation: ApiOperation) -> ApiEffect:
@@ -167,7 +169,7 @@ def argument_names(operation: ApiOperation) -> tuple[dict[str, Parameter], str |
     for parameter in operation.parameters:
         plain = _UNSAFE.sub("_", parameter.name).strip("_.-")[:_MAX_ARGUMENT] or parameter.location
         if plain in names:
-            plain = free_name(f"{plain}_in_{parameter.location}", names)
+            plain = free_name(f"{plain[: _MAX_ARGUMENT - _NUMBER - 10]}_in_{parameter.location}", names)
         names[plain] = parameter
     return names, None if operation.body is None else free_name("body", names)
 
