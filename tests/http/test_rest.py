@@ -19,10 +19,11 @@ from pydantic import Field
 
 from support.wire.mounting import Mounts
 from support.wire.raw_http import Answer, Endpoint, Headers
-from tooltrue import ApiKeys, ConfigurationError, Confirm, Context, Form, Rate, Route, Server, ToolError
+from tooltrue import ApiKeys, ConfigurationError, Confirm, Context, Form, Rate, Route, Server, Tasks, ToolError
 from tooltrue.policy.consent.approvals import Approvals
 from tooltrue.server.keys import Key, new_key
 from tooltrue.state.log import MemoryLog
+from tooltrue.state.places import sqlite_url
 from tooltrue.state.urls import open_facts
 from tooltrue.testing.state import LIMIT
 
@@ -195,6 +196,28 @@ def test_a_question_is_refused_with_a_sentence(mounts: Mounts):
     got = answer(mounts, "choose")
     assert (got.status, got.json["error"]["code"]) == (501, "TT5641")
     assert "Call it by MCP" in got.json["error"]["message"]
+
+
+def test_a_tool_that_runs_as_a_task_only_is_refused_with_a_sentence(mounts: Mounts, tmp_path: Path):
+    server = shop(tasks=Tasks(store=sqlite_url(tmp_path / "tasks.db")))
+
+    @server.tool(effect="read", task="required")
+    async def archive() -> str:
+        """Run as a task alone."""
+        raise AssertionError
+
+    @server.tool(effect="read", task=True)
+    async def count() -> dict[str, int]:
+        """Run as a task where the client wants one."""
+        return {"n": 3}
+
+    async def scenario(door: Door) -> tuple[Answer, Answer]:
+        return await door.call("archive"), await door.call("count")
+
+    refused, counted = asked(mounts, server, scenario)
+    assert (refused.status, refused.json["error"]["code"]) == (501, "TT5642")
+    assert "Call it by MCP" in refused.json["error"]["message"]
+    assert (counted.status, counted.json) == (200, {"n": 3})
 
 
 def test_a_call_that_needs_a_person_is_409_with_a_ticket_and_runs_once_it_is_approved(mounts: Mounts, tmp_path: Path):

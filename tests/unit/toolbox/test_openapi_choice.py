@@ -17,7 +17,9 @@ from tooltrue import Client, Server
 from tooltrue.cli.families import FamilyOptions
 from tooltrue.client.call_results import Result
 from tooltrue.errors import ConfigurationError
-from tooltrue.protocol.types import ToolAnnotations
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.protocol.types import Implementation, ToolAnnotations
+from tooltrue.rest.description import described_tools
 from tooltrue.testing.generate import samples_of
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT
@@ -30,6 +32,7 @@ from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_a
 from tooltrue_toolbox.openapi.operation_choice import ChoiceForm
 from tooltrue_toolbox.openapi.operations import DescribedApi, read_api
 from tooltrue_toolbox.openapi.plan import plan_text
+from tooltrue_toolbox.openapi.validation import first_problem
 
 API = load_api(PETSTORE)
 KEYS = {
@@ -325,6 +328,22 @@ def test_an_argument_that_is_called_operation_stays(tmp_path: Path):
         ]
         called(tools, operation_2="none", operation="plus", none_id="a", none_id_2="b")
     assert [one.raw_query for one in site.asked] == ["operation=plus&none_id=a&id=b"]
+
+
+def test_the_exported_description_of_the_tool_is_valid_and_says_the_same(tmp_path: Path):
+    (merged,) = definitions(tools_of(tmp_path, PLAN)).values()
+    document = described_tools(Implementation("pets", "1"), [merged.definition])
+    assert first_problem(document, "3.1") is None
+    (name,) = [name for name in document["components"]["schemas"] if name.endswith(".input")]
+    exported = compile_schema({"$ref": f"#/components/schemas/{name}", **document}, bounds=OWN)
+    for arguments, fits in (
+        ({"operation": "delete_pet", "petId": "7"}, True),
+        ({"operation": "delete_pet"}, False),
+        ({"operation": "delete_pet", "petId": "7", "status": ["sold"]}, False),
+        ({"operation": "add_pet", "add_pet_body": {"name": "Rex"}}, True),
+        ({"operation": "add_pet", "petId": "7"}, False),
+    ):
+        assert exported.accepts(arguments) == fits
 
 
 # --- the plan
