@@ -12,7 +12,7 @@ from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.testing.generate import samples
 from tooltrue_toolbox.openapi.answer_fields import only_fields
 from tooltrue_toolbox.openapi.document import ApiDescription
-from tooltrue_toolbox.openapi.response_shape import response_shape
+from tooltrue_toolbox.openapi.response_shape import ResponseShapes
 
 WIDENED: Final = frozenset(
     (
@@ -44,7 +44,7 @@ WIDENED: Final = frozenset(
 
 def shape_of(schema: dict[str, Any], fields: tuple[str, ...] = ()) -> Schema:
     root = {"openapi": "3.1.0", "$defs": schema.get("$defs", {})}
-    return compile_schema(response_shape(ApiDescription(root, "3.1"), [schema], fields), bounds=OWN)
+    return compile_schema(ResponseShapes(ApiDescription(root, "3.1")).shape([schema], fields), bounds=OWN)
 
 
 @patient

@@ -21,7 +21,7 @@ from tooltrue.tools.null import SILENT
 from tooltrue.tools.vocabulary import EVERYONE, RequestContext
 from tooltrue_toolbox.openapi.document import ApiDescription
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
-from tooltrue_toolbox.openapi.response_shape import response_shape
+from tooltrue_toolbox.openapi.response_shape import ResponseShapes
 
 PET = {"id": 7, "name": "Rex"}
 
@@ -211,7 +211,7 @@ def test_a_server_of_a_program_declares_what_happens():
 
 def shape(schema: dict[str, Any], **schemas: Any) -> Any:
     description = ApiDescription({"openapi": "3.0.3", "components": {"schemas": schemas}}, "3.0")
-    made = response_shape(description, [schema])
+    made = ResponseShapes(description).shape([schema])
     compile_schema(made, bounds=OWN)
     return made
 
@@ -261,3 +261,11 @@ def test_a_shape_ends_at_the_third_level_or_earlier_where_it_is_large():
     recursive = {"type": "object", "properties": {"parent": {"$ref": "#/components/schemas/Node"}}}
     assert str(shape({"$ref": "#/components/schemas/Node"}, Node=recursive)).count("parent") == 3
     assert shape({"$ref": "#/components/schemas/Node"}, Node={"allOf": [{"$ref": "#/components/schemas/Node"}]}) == {}
+
+
+def test_operations_share_the_shape_of_a_schema_that_they_share():
+    reference = {"$ref": "#/components/schemas/Cat"}
+    shapes = ResponseShapes(ApiDescription({"openapi": "3.0.3", "components": {"schemas": {"Cat": CAT}}}, "3.0"))
+    assert shapes.shape([reference]) == shapes.shape([reference, reference]) == shape(CAT)
+    assert shapes.shape([reference], ["claws"])["properties"] == {"claws": NUMBER}
+    assert shapes.shape([reference, DOG])["properties"] == {"id": NUMBER, "claws": {}, "walks": {}}

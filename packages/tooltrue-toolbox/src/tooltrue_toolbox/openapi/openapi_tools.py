@@ -39,6 +39,7 @@ from tooltrue_toolbox.openapi.operation_choice import (
 from tooltrue_toolbox.openapi.operations import DescribedApi, OmittedOperation, read_api
 from tooltrue_toolbox.openapi.plan import planned_forms
 from tooltrue_toolbox.openapi.response_check import AnswerCheck, published_schema, responses_of
+from tooltrue_toolbox.openapi.response_shape import ResponseShapes
 from tooltrue_toolbox.openapi.selection import selected
 from tooltrue_toolbox.openapi.server_address import address_of
 from tooltrue_toolbox.openapi.tool_definition import (
@@ -134,17 +135,18 @@ def within_budget(
     """The tools whose definitions fit into ``budget`` tokens together, by an estimate, and the others. The first ones
     of the description are taken; one that is too large is passed over."""
     chosen, beyond, remaining = list[AnyForm](), list[AnyForm](), budget
+    shapes = ResponseShapes(api.description)
     for form in forms:
-        tokens = _tokens(api, form)
+        tokens = _tokens(api, form, shapes)
         (chosen if tokens <= remaining else beyond).append(form)
         remaining -= tokens if tokens <= remaining else 0
     return chosen, beyond
 
 
-def _tokens(api: DescribedApi, form: Form) -> int:
+def _tokens(api: DescribedApi, form: Form, shapes: ResponseShapes) -> int:
     try:
         schema = tool_schema(api.description, form, patterns=True)
-        output = None if isinstance(form, ChoiceForm) else published_schema(api.description, form, "log")
+        output = None if isinstance(form, ChoiceForm) else published_schema(shapes, form, "log")
     except UnusablePart:  # it is left out when it is served, with the reason
         return 0
     return estimated(encode([form.name, form.title, form.description, schema, output]).decode())
@@ -171,7 +173,7 @@ def toolset(api: DescribedApi, forms: Sequence[Form], settings: ApiSettings) -> 
     credentials = ApiCredentials(api.schemes, settings.secrets)
     client = ApiClient(fetcher_with, credentials, settings.patience)
     tools, left_out = LocalToolset(), list(api.left_out)
-    adder = _ToolAdder(tools, api, client, credentials, settings, _etag_names(forms))
+    adder = _ToolAdder(tools, api, client, credentials, settings, _etag_names(forms), ResponseShapes(api.description))
     for form in forms:
         try:
             adder.add(form)
@@ -222,6 +224,7 @@ class _ToolAdder:
     credentials: ApiCredentials
     settings: ApiSettings
     etag_names: Mapping[str, str]
+    shapes: ResponseShapes
 
     def add(self, form: Form) -> None:
         """Raises ``UnusablePart`` for a schema that is refused."""
@@ -240,7 +243,7 @@ class _ToolAdder:
 
     def _add_operation(self, form: ToolForm, *, patterns: bool) -> None:
         schema = input_schema(self.api.description, form, patterns=patterns)
-        output = published_schema(self.api.description, form, form.responses or self.settings.responses)
+        output = published_schema(self.shapes, form, form.responses or self.settings.responses)
         self._add(form, schema, self._call(form, output).run, output)
 
     def _add_choice(self, form: ChoiceForm, *, patterns: bool) -> None:

@@ -17,7 +17,7 @@ from tooltrue.wording import SETTING_INVALID, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiAnswer
 from tooltrue_toolbox.openapi.document import ApiDescription, UnusablePart
 from tooltrue_toolbox.openapi.operation import RESPONSES, ApiOperation, Responses
-from tooltrue_toolbox.openapi.response_shape import response_shape
+from tooltrue_toolbox.openapi.response_shape import ResponseShapes
 from tooltrue_toolbox.openapi.schema_conversion import SchemaConversion
 from tooltrue_toolbox.openapi.tool_definition import ToolForm, success_schemas
 from tooltrue_toolbox.openapi.wording import (
@@ -42,15 +42,15 @@ def responses_of(setting: str, value: str) -> Responses:
     return mode
 
 
-def published_schema(description: ApiDescription, form: ToolForm, responses: Responses) -> dict[str, Json] | None:
+def published_schema(shapes: ResponseShapes, form: ToolForm, responses: Responses) -> dict[str, Json] | None:
     """The output schema of the tool of one operation. Raises :class:`UnusablePart`."""
     if responses == "off":
         return None
     if responses == "strict":
         # The schema is that of whole answers.
-        return None if form.fields else output_schema(description, form.operation)
+        return None if form.fields else output_schema(shapes.description, form.operation)
     schemas = success_schemas(form.operation)
-    return None if schemas is None else response_shape(description, [schema for _, schema in schemas], form.fields)
+    return None if schemas is None else shapes.shape([schema for _, schema in schemas], form.fields)
 
 
 def output_schema(description: ApiDescription, operation: ApiOperation) -> dict[str, Json] | None:

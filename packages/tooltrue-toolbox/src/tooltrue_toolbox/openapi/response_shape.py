@@ -20,7 +20,7 @@ from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue_toolbox.openapi.answer_fields import FieldTree, field_tree
 from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 
-__all__ = ["response_shape"]
+__all__ = ["ResponseShapes"]
 
 _MAX_LEVELS: Final = 3
 _MAX_PARTS: Final = 60
@@ -38,27 +38,40 @@ _TYPES: Final[Mapping[str, Sequence[str]]] = {
 Shape: TypeAlias = dict[str, Json]
 
 
-def response_shape(description: ApiDescription, schemas: Sequence[Json], fields: Sequence[str] = ()) -> Shape:
-    """The shape of answers of these schemas, reduced to ``fields`` if there are some."""
-    shape = _deepest(description, schemas)
-    if fields:
-        shape = _reduced(shape, field_tree(fields))
-    # Session-based revisions put a result into an object unless the schema has this one type.
-    types = _listed(shape, "type")
-    return {**shape, "type": types[0]} if len(types) == 1 else shape
+class ResponseShapes:
+    """The shapes of the answers of one API. Many operations share a schema, so that they share its shape."""
 
+    def __init__(self, description: ApiDescription) -> None:
+        self.description = description
+        self._by_references: dict[tuple[str, ...], Shape] = {}
 
-def _deepest(description: ApiDescription, schemas: Sequence[Json]) -> Shape:
-    """The shape with as many levels as there is room for."""
-    for levels in range(_MAX_LEVELS, 1, -1):
-        with contextlib.suppress(_TooManyParts):
-            return _of_levels(description, schemas, levels)
-    return _of_levels(description, schemas, 1)
+    def shape(self, schemas: Sequence[Json], fields: Sequence[str] = ()) -> Shape:
+        """The shape of answers of these schemas, reduced to ``fields`` if there are some."""
+        shape = self._whole(schemas)
+        if fields:
+            shape = _reduced(shape, field_tree(fields))
+        # Session-based revisions put a result into an object unless the schema has this one type.
+        types = _listed(shape, "type")
+        return {**shape, "type": types[0]} if len(types) == 1 else shape
 
+    def _whole(self, schemas: Sequence[Json]) -> Shape:
+        references = tuple(dict.fromkeys(str(one["$ref"]) for one in schemas if is_object(one) and "$ref" in one))
+        if not all(is_object(one) and one.keys() == {"$ref"} for one in schemas):
+            return self._deepest(schemas)
+        if references not in self._by_references:
+            self._by_references[references] = self._deepest([{"$ref": one} for one in references])
+        return self._by_references[references]
 
-def _of_levels(description: ApiDescription, schemas: Sequence[Json], levels: int) -> Shape:
-    reader = _ShapeReader(description, levels)
-    return _either([reader.shape(schema) for schema in schemas])
+    def _deepest(self, schemas: Sequence[Json]) -> Shape:
+        """The shape with as many levels as there is room for."""
+        for levels in range(_MAX_LEVELS, 1, -1):
+            with contextlib.suppress(_TooManyParts):
+                return self._of_levels(schemas, levels)
+        return self._of_levels(schemas, 1)
+
+    def _of_levels(self, schemas: Sequence[Json], levels: int) -> Shape:
+        reader = _ShapeReader(self.description, levels)
+        return _either([reader.shape(schema) for schema in schemas])
 
 
 class _TooManyParts(Exception):
