@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from tooltrue.policy.tasks.declared_effects import declare_effects
 from tooltrue.state.places import sqlite_url
 from tooltrue.testing.state import LIMIT
 from tooltrue.tools.null import SILENT
-from tooltrue.tools.vocabulary import LOCAL, RequestContext
+from tooltrue.tools.vocabulary import LOCAL, RequestContext, ToolCall
 
 T = TypeVar("T")
 
@@ -267,3 +268,28 @@ def test_a_log_that_cannot_be_written_names_the_setting_of_the_person_who_runs_i
 
     error = asyncio.run(run())
     assert (error.code, setting in error.say("en"), setting in error.say("zh")) == (code, True, True)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_an_answered_call_leaves_no_cycles_of_objects(revision: str) -> None:
+    """The gateway seldom looks for garbage, so that the objects of a call must be freed without that."""
+
+    async def call(client: Client) -> list[object]:
+        await client.call_tool("up_add", {"a": 1, "b": 2})  # with the first one, plans are made
+        gc.collect()
+        await client.call_tool("up_add", {"a": 3, "b": 4})
+        await asyncio.sleep(0)  # the tasks of the call end
+        return found_by_collection()
+
+    assert not [one for one in through(call, revision=revision) if isinstance(one, ToolCall | RequestContext)]
+
+
+def found_by_collection() -> list[object]:
+    """The objects that only a garbage collection frees."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        return list(gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()

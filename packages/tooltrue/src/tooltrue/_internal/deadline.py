@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import current_task
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["Alarm", "Deadline", "is_late"]
 
@@ -50,7 +50,7 @@ class Deadline(Alarm):
         task = current_task(loop)
         if task is None:
             raise RuntimeError("there is no task that could be cancelled")
-        self._task = task
+        self._task: asyncio.Task[Any] | None = task
         self._before = task.cancelling()
         self._fired = False
         # As in `Alarm`, whose call would cost as much as all of this.
@@ -63,17 +63,23 @@ class Deadline(Alarm):
             line.arm(ends)
 
     def ring(self) -> None:
-        self._fired = True
-        self._task.cancel(_LATE)
+        if self._task is not None:
+            self._fired = True
+            self._task.cancel(_LATE)
+
+    def end(self) -> None:
+        self._line.pop(self, None)
+        if not self._fired:
+            self._task = None  # the task may hold the call that holds this: such a cycle waits for a collection
 
     def end_late(self) -> bool:
         """End it, and return whether it was the reason."""
-        self._line.pop(self, None)
+        self.end()
         return self._fired and self.was_the_reason()
 
     def was_the_reason(self) -> bool:
         """Whether this deadline, and no other cause, cancelled the task; if so, undo the cancellation."""
-        return self._fired and self._task.uncancel() <= self._before
+        return self._fired and self._task is not None and self._task.uncancel() <= self._before
 
 
 def is_late(error: asyncio.CancelledError) -> bool:

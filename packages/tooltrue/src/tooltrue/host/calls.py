@@ -220,8 +220,8 @@ class ToolCaller:
         rounds, channel = Rounds(), _Channel(step, self._hooks)
         while True:
             trail.claimed = False  # each round is the same operation
-            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[], on_task=on_task)
-            outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context))
+            context = replaced(self._context, channel=channel, rounds=rounds, trail=trail, stored=[])
+            outcome = await self._toolset.call_tool(ToolCall(step.tool, step.arguments, context, on_task=on_task))
             if isinstance(outcome, CallToolResult):
                 return outcome
             if not isinstance(outcome, InputRequiredResult):

@@ -209,12 +209,12 @@ class DirectCalls:
     async def call_tool(
         self, client: Client | None, call: ToolCall, arguments: Mapping[str, Any], seconds: float | None
     ) -> Result:
-        client, context = _present(client), call.context
-        progress = None if context.channel is SILENT else context.channel.progress
+        client, channel = _present(client), call.context.channel
+        progress = None if channel is SILENT else channel.progress
         task = await client.start_task(call.name, arguments, timeout=seconds, progress=progress)
         if (id := task.id) is None:
             return await task.result()
-        limit = None if context.on_task is None else context.on_task(id)
+        limit = None if call.on_task is None else call.on_task(id)
         clock = asyncio.get_running_loop().time
         began = clock()
         while True:

@@ -240,10 +240,9 @@ class RequestContext(Value, frozen=True):
     of its texts that are cut out of longer ones. ``has_words``: whether the client's revision can express a question.
     ``trail`` is for the layers, and absent if no record is written. ``task`` is the task that this request is part of,
     on a host. ``agreed``: a person has been shown this exact call, and has agreed to it, so that a tool need not ask
-    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``on_task`` is for a call of a tool of
-    another server, which may become a task there. ``reader`` reads stored results of the caller, for a tool that
-    declares it. ``carried`` are the headers of HTTP, by lower-case name, without
-    credentials unless a tool declares them; an author's function gets those that it declares.
+    again. ``language`` is that of questions to a person: ``en`` or ``zh``. ``reader`` reads stored results of the
+    caller, for a tool that declares it. ``carried`` are the headers of HTTP, by lower-case name, without credentials
+    unless a tool declares them; an author's function gets those that it declares.
     """
 
     principal: Principal
@@ -258,7 +257,6 @@ class RequestContext(Value, frozen=True):
     agreed: bool = False
     slices: list[Slice] = []  # noqa: RUF012 - each context has its own
     language: str = "en"
-    on_task: OnTask | None = None
     reader: ReadStored | None = None
     carried: Mapping[str, str] | None = None
 
@@ -509,7 +507,8 @@ class ToolCall(Mutable, gc=True):
     ``RpcError``, and belongs with the validation of arguments. ``asks`` is the reason why a rule wants a person to
     decide, ``stake`` are further risks, so that an earlier consent that did not cover them does not count, and
     ``grant`` is the person's consent. ``wish`` is that of a client which asks for a task. With ``task``, the call asks
-    about a task that its tool runs as already, and its outcome is that of this request.
+    about a task that its tool runs as already, and its outcome is that of this request. ``on_task`` learns that the
+    server of the tool, another one, runs the call as a task.
 
     A layer in its general form leaves the call that it gets as it is, and passes a changed copy on (``replaced``). The
     steps of a plan (:mod:`tooltrue.policy.plan`) share one call, which belongs to the plan, and change it in place.
@@ -527,6 +526,7 @@ class ToolCall(Mutable, gc=True):
     ``called``    toolset (``resolve_call``)                          renames, authorize
     ``wish``      legacy                                              validate, tasks
     ``task``      tasks                                               remote, sanitize
+    ``on_task``   calls, searchable, audit, limits                    upstream_calls, tasks
     ``text``      vocabulary (``own_text``), modern                   audit, abuse, limits
     ``came``      vocabulary (``own_text``), modern                   vocabulary (``renewed``)
     ``checked``   validate                                            remote
@@ -563,6 +563,7 @@ class ToolCall(Mutable, gc=True):
     deadline: Deadline | None = None
     state: dict[str, Any] | None = None
     task: RemoteTask | None = None
+    on_task: OnTask | None = None
 
     def renewed(self) -> ToolCall:
         """Return a copy without the working state: the call of a pipeline is one of its own, and changes no other."""

@@ -80,8 +80,7 @@ class _Audit(Layer, frozen=True):
                 call.context = replaced(call.context, trail=trail)
             trail.claimed = True
             if tool.server:
-                on_task = _recording(recorder, call.context.on_task, partial(recorded, call, trail, ""))
-                call.context = replaced(call.context, on_task=on_task)
+                call.on_task = _recording(recorder, call.on_task, partial(recorded, call, trail, ""))
             if call.text is None:
                 with contextlib.suppress(TypeError, ValueError):  # from a caller in this process
                     call.own_text()  # now: the tool may change its arguments
@@ -113,6 +112,7 @@ class _Audit(Layer, frozen=True):
                 recorder.note_question(recorded(call, trail, "asked"))
             else:
                 recorder.note_outcome(recorded(call, trail, _result(outcome, trail), _size(outcome)))
+            call.on_task = None  # it holds the call: such a cycle waits for a garbage collection
             return outcome
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:
@@ -120,6 +120,7 @@ class _Audit(Layer, frozen=True):
             if isinstance(error, TooltrueError):
                 trail.code = error.code
             recorder.note_outcome(recorded(call, trail, _failure(error, trail)))
+            call.on_task = None
             return error
 
         return Step(before, after, failed)
@@ -134,8 +135,8 @@ class _Audit(Layer, frozen=True):
         trail.claimed, context = True, operation.context
         began = perf_counter()
         if isinstance(operation, ToolCall):
-            on_task = _recording(self.recorder, context.on_task, partial(_record, context, start, trail))
-            operation = replaced(operation, context=replaced(operation.context, on_task=on_task))
+            on_task = _recording(self.recorder, operation.on_task, partial(_record, context, start, trail))
+            operation = replaced(operation, on_task=on_task)
         try:
             outcome = await proceed(operation)
         except BaseException as error:

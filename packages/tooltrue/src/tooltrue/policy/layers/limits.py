@@ -15,7 +15,7 @@ from tooltrue.policy.wording import (
     TOOL_TIMEOUT_STILL_RUNNING,
     TOOL_TIMEOUT_STOPPED,
 )
-from tooltrue.protocol.types import ToolOutcome, replaced
+from tooltrue.protocol.types import ToolOutcome
 from tooltrue.tools.toolset import Provider
 from tooltrue.tools.vocabulary import OnTask, Principal, ResourceRead, Tool, ToolCall
 from tooltrue.wording import Worded
@@ -68,8 +68,7 @@ class _Timeout(StepLayer, frozen=True):
 
         def before_remote(call: ToolCall) -> None:
             call.deadline = deadline = Deadline(limit_of(call))
-            context = call.context
-            call.context = replaced(context, on_task=partial(self._becomes_task, deadline, context.on_task))
+            call.on_task = partial(self._becomes_task, deadline, call.on_task)
 
         def before_round(call: ToolCall) -> None:
             call.deadline = Deadline(limit_of(call))

@@ -145,8 +145,8 @@ class _Tasks(StepLayer, frozen=True):
                 with contextlib.suppress(TooltrueError):
                     await self._ask(task, tool, TaskRequest("", call.context, "cancel", {}, {}))
                 raise
-            if call.context.on_task is not None:
-                call.context.on_task(task.key)
+            if call.on_task is not None:
+                call.on_task(task.key)
             return replaced(created, taskId=upstream.seal(task, principal))
 
         def failed(call: ToolCall, error: BaseException) -> BaseException:

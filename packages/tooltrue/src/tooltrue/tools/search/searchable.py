@@ -156,7 +156,7 @@ class _Searchable(Wrapper, frozen=True):
             name, arguments = arguments["name"], arguments.get("arguments", {})
         if name != self.settings.call_name and admit is not None:
             admit = _admitting(admit)
-        return ToolCall(name, arguments, call.context, admit=admit)
+        return ToolCall(name, arguments, call.context, admit=admit, on_task=call.on_task)
 
 
 def _fits(arguments: Mapping[str, Any]) -> bool:
