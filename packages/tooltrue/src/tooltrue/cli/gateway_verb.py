@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,10 @@ if TYPE_CHECKING:  # stdio needs no HTTP
 
 __all__ = ["GatewaySpec", "command", "read_words"]
 
+_NEW_OBJECTS = 20_000
+"""How many are made before Python looks for garbage, in place of 700. A call that waits for a server holds more than
+200 and leaves no cycles, so that each look at the calls of many callers would be in vain."""
+
 
 class GatewaySpec(Value, frozen=True):
     """The words of the command line; each worker makes its own gateway of them. ``own_files`` are those that the parent
@@ -47,8 +52,9 @@ class GatewaySpec(Value, frozen=True):
         return GatewayFiles(self.file, self.config, [Launches().file])
 
     def load(self) -> Gateway:
-        """Make the gateway, which follows the changes of its files. A worker begins with their last good content while
-        they have a mistake."""
+        """Make the gateway of this process, which follows the changes of its files. A worker begins with their last
+        good content while they have a mistake."""
+        gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
         files = self.own_files or self.files()  # before they are read, so that no change is missed
         return files.begin(partial(self.gateway, files=files))
 
