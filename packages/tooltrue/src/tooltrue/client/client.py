@@ -194,7 +194,8 @@ class Client:
     def _with(self, **members: object) -> Self:
         """The same connection, with other members."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), **members)
+        other.__dict__ = vars(self).copy()  # three times as fast as an update of the new one
+        vars(other).update(members)
         return other
 
     @property
