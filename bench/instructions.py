@@ -40,7 +40,7 @@ class Call:
     """A row: `count` calls of `server` are counted after `warm_up` others.
 
     `is_client` says that the client is counted, while the server runs outside of valgrind. With `before`, a gateway is
-    counted, and the server runs behind it: as a program (`stdio`) or at a URL (`http`).
+    counted, and the server runs behind it: as a program (`stdio`) or at a URL (`http`). `width` calls are made at once.
     """
 
     key: str
@@ -52,6 +52,7 @@ class Call:
     is_http: bool = False
     is_client: bool = False
     before: str = ""
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,23 @@ CALLS = (
     Call("many", "stdio, one at a time, of 1,000 tools", "many", wire.notes(MODERN)[:50]),  # each tool is warm
     Call("list", "stdio, list of 1,000 tools", "many", [wire.tool_list(1, _lists(1_000), MODERN)], 50, 20),
     Call("http", "HTTP, 1 connection, `async def`", "calls", wire.echoes("echo", MODERN), is_http=True),
+    Call("http-32", "HTTP, 32 connections", "calls", wire.echoes("echo", MODERN), 3000, 3200, is_http=True, width=32),
     Call("client", "client, stdio", "calls", (), is_client=True),
     Call("client-http", "client, HTTP", "calls", (), is_http=True, is_client=True),
+    Call("client-http-32", "client, HTTP, 32 at once", "calls", (), 3000, 3200, is_http=True, is_client=True, width=32),
     Call("gateway", "gateway, HTTP→HTTP", "calls", wire.echoes("echo", MODERN), is_http=True, before="http"),
     Call("gateway-stdio", "gateway, HTTP→stdio", "calls", wire.echoes("echo", MODERN), is_http=True, before="stdio"),
+    Call(
+        "gateway-32",
+        "gateway, HTTP→HTTP, 32 connections",
+        "calls",
+        wire.echoes("echo", MODERN),
+        3000,
+        3200,
+        is_http=True,
+        before="http",
+        width=32,
+    ),
 )
 STARTS = (
     Start("start", "start and end, 7 typed tools", "seven", 7),
@@ -189,7 +203,9 @@ def _count_calls(calls: Sequence[Call], environment: Mapping[str, str]) -> dict[
         process = stack.enter_context(counted(command, environment))
         counts: dict[str, Count] = {}
         for call in calls:
-            make_calls = partial(_have_called, process) if call.is_client else _caller(call, process, port, stack)
+            make_calls = (
+                partial(_have_called, process, call.width) if call.is_client else _caller(call, process, port, stack)
+            )
             make_calls(call.warm_up)
             counts[call.key] = process.count(partial(make_calls, call.count)).per(call.count)
         return counts
@@ -222,10 +238,10 @@ def _gateway(target: Sequence[str], port: int, stack: ExitStack) -> Command:
     return (sys.executable, str(_SERVERS / "counted" / "gateway.py"), *options)
 
 
-def _have_called(client: CountedProcess, count: int) -> None:
+def _have_called(client: CountedProcess, at_once: int, count: int) -> object:
     assert client.process.stdin is not None
     assert client.process.stdout is not None
-    client.process.stdin.write(b"%d 1\n" % count)
+    client.process.stdin.write(b"%d %d\n" % (count, at_once))
     if not client.process.stdout.readline():
         raise EOFError("the client has ended")
 
@@ -237,7 +253,7 @@ def _caller(call: Call, server: CountedProcess, port: int | None, stack: ExitSta
     http_client.wait_until_open(port, lambda: server.process.poll() is None, _PATIENCE)
     if call.before:
         _wait_for_tools(port)
-    return stack.enter_context(http_client.exchanging(port, call.messages, 1)).run_calls
+    return stack.enter_context(http_client.exchanging(port, call.messages, call.width)).run_calls
 
 
 def _wait_for_tools(port: int) -> None:

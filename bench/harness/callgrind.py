@@ -55,7 +55,7 @@ class CountedProcess:
         self.process = process
         self._folder = folder
 
-    def count(self, work: Callable[[], None]) -> Count:
+    def count(self, work: Callable[[], object]) -> Count:
         """The instructions of `work`, and those that it leaves to other threads."""
         self._let_time_pass()
         self._command("instrumentation", "on")

@@ -125,7 +125,7 @@ class Exchange:
         return self._run(lambda calls, now: now >= end)
 
     def run_calls(self, count: int) -> Tally:
-        """Make `count` calls on one connection; raises WrongAnswer if one answer was wrong."""
+        """Make `count` calls, and one more on each other connection; raises WrongAnswer if one answer was wrong."""
         return self._run(lambda calls, now: calls >= count)
 
     def _run(self, is_over: Callable[[int, float], bool]) -> Tally:
