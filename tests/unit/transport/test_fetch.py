@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.addresses import caller_of, is_local, is_public, networks, parse
-from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched, origin_of
+from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched
+from tooltrue.transport.urls import origin_of
 
 
 def fetched(

@@ -19,7 +19,8 @@ from tooltrue.errors import ConnectionLost
 from tooltrue.jsonrpc.messages import Id, Notification, RpcRequest
 from tooltrue.jsonrpc.peer import NotificationChannel, Peer
 from tooltrue.testing.state import LIMIT
-from tooltrue.transport.http_client import HttpLink, events
+from tooltrue.transport.event_streams import events
+from tooltrue.transport.http_client import HttpLink
 from tooltrue.transport.http_connection import HttpResponse
 from tooltrue.transport.lines import InputPace
 from tooltrue.transport.urls import shown_url

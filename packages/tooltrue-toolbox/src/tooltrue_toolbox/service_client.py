@@ -14,7 +14,8 @@ from email.utils import parsedate_to_datetime
 
 from tooltrue.errors import ConfigurationError, RpcError, fact_of
 from tooltrue.jsonrpc.messages import Json, decode
-from tooltrue.transport.fetch import FetchResponse, NotFetched, origin_of
+from tooltrue.transport.fetch import FetchResponse, NotFetched
+from tooltrue.transport.urls import origin_of
 from tooltrue_toolbox.wording import SERVICE_URL_INVALID
 
 __all__ = ["BUSY", "ServicePatience", "check_urls", "json_of", "wait_of", "with_retries"]

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched, origin_of
+from tooltrue.transport.fetch import Fetcher, FetchResponse, NotFetched
+from tooltrue.transport.urls import origin_of
 from tooltrue.version import __version__
 from tooltrue.wording import Worded
 from tooltrue_toolbox.github.wording import (

@@ -12,8 +12,7 @@ from typing import Final
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
-from tooltrue.transport.fetch import origin_of
-from tooltrue.transport.urls import joined
+from tooltrue.transport.urls import joined, origin_of
 from tooltrue_toolbox.openapi.operation import ApiOperation
 
 __all__ = ["has_pages", "next_query"]

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tooltrue.errors import ToolError
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue.transport.fetch import origin_of
+from tooltrue.transport.urls import origin_of
 from tooltrue_toolbox.openapi.file_references import SentFile
 from tooltrue_toolbox.openapi.multipart import content_type_of, multipart_content
 from tooltrue_toolbox.openapi.operation import ApiOperation, Body, Parameter, Writing

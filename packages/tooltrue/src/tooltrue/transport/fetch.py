@@ -27,7 +27,7 @@ from tooltrue.errors import TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
-from tooltrue.transport.urls import check_place, joined
+from tooltrue.transport.urls import Origin, joined, origin_of
 from tooltrue.transport.wording import (
     FETCH_FAILED,
     FETCH_REFUSED,
@@ -39,7 +39,6 @@ from tooltrue.transport.wording import (
     REASON_FETCH_TIMEOUT,
     REASON_HOST_WITHOUT_ADDRESS,
     REASON_HTTPS_REQUIRED,
-    REASON_NOT_PLAIN_HTTP_URL,
     REASON_PORT_NOT_OF_WEB,
     REASON_TOO_MANY_REDIRECTS,
     REASON_UNPACKED_RATIO,
@@ -47,14 +46,13 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["AppFetcher", "FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why", "origin_of"]
+__all__ = ["AppFetcher", "FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why"]
 
 _SECONDS = 5.0
 _MAX_BYTES = 1024 * 1024
 _UNPACKED = 1024 * 1024  # above this, a body that unpacks to _RATIO times its size counts as a decompression bomb
 _RATIO = 200
 T = TypeVar("T")
-_PORTS = {"https": 443, "http": 80}
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host and port to addresses."""
@@ -90,21 +88,6 @@ class FetchResponse(Value, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-class Origin(Value, frozen=True):
-    scheme: str
-    host: str
-    port: int
-
-
-def origin_of(url: str) -> Origin:
-    """The origin of a URL. Raises ``ValueError`` for anything but a plain ``http(s)`` URL."""
-    parts = urlsplit(url)
-    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
-        raise ValueError(Worded(REASON_NOT_PLAIN_HTTP_URL, {}))
-    check_place(parts)
-    return Origin(parts.scheme, parts.hostname.lower(), parts.port or _PORTS[parts.scheme])
 
 
 async def resolve(host: str, port: int) -> list[str]:

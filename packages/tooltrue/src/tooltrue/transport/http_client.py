@@ -1,4 +1,4 @@
-"""The client of Streamable HTTP: each message is a POST, answered with JSON or an event stream, which httpx2 parses.
+"""The client of Streamable HTTP: each message is a POST, answered with JSON or an event stream.
 
 An interrupted stream of a session-based server is resumed where it stopped (2025-11-25, basic/transports
 "Resumability and Redelivery"), no sooner than the server allows.
@@ -12,12 +12,10 @@ import contextvars
 import functools
 import itertools
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
-
-import httpx2
+from typing import TYPE_CHECKING, Any
 
 from tooltrue.errors import ConnectionLost, InvalidAnswer, SessionLost, StateError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Id
@@ -40,12 +38,14 @@ from tooltrue.transport.wording import (
 from tooltrue.version import __version__
 from tooltrue.wording import Worded
 
-__all__ = ["HttpLink", "HttpStatus", "HttpTarget", "Unreadable", "events", "is_stream"]
+if TYPE_CHECKING:
+    from tooltrue.transport.event_streams import StreamEvent
+
+__all__ = ["HttpLink", "HttpStatus", "HttpTarget", "is_stream"]
 
 _SESSION = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 _MAX_BYTES = 64 * 1024 * 1024
-_EVENTS_OF_A_TURN = 100
 _LISTEN_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 _TELL_SECONDS = 10.0
@@ -59,9 +59,6 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _MAX_BREAKS = 5
 _MAX_HEADS = 256
 _MAX_HEAD_BYTES = 4_096
-
-Unreadable = httpx2.HTTPError
-"""A malformed event stream, or one with an event that is too large."""
 
 _log = logging.getLogger("tooltrue")
 
@@ -126,7 +123,7 @@ class _StreamPosition:
     pause: float = _PAUSE_SECONDS
     breaks: int = 0
 
-    def note(self, event: httpx2.ServerSentEvent) -> None:
+    def note(self, event: StreamEvent) -> None:
         if event.retry is not None:
             self.pause = min(max(event.retry / 1000, _SHORTEST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
         if event.id and event.id != self.last:
@@ -142,22 +139,12 @@ class _StreamPosition:
         return {"accept": "text/event-stream"} | ({"last-event-id": self.last} if self.last else {})
 
 
-class _Parts(httpx2.AsyncByteStream):
-    """The body of an answer as a byte stream for httpx2, which parses its events."""
-
-    def __init__(self, answer: HttpResponse) -> None:
-        self._answer = answer
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._answer.parts()
-
-
 @contextlib.contextmanager
 def _forgiven(reading: _StreamPosition) -> Generator[None]:
     """Ignore the loss of a stream that has reached a point from which it can be resumed."""
     try:
         yield
-    except (OSError, httpx2.HTTPError) as error:
+    except OSError as error:
         if not reading.last:
             raise
         _log.info("a stream broke off and is taken up again: %s", error)
@@ -180,25 +167,6 @@ def _is_plain(answer: HttpResponse) -> bool:
 
 def is_stream(answer: HttpResponse) -> bool:
     return answer.status == 200 and _kind(answer) == "text/event-stream"
-
-
-async def events(answer: HttpResponse, url: str, most: int, pace: InputPace) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """The events of a stream, at ``pace``. An event larger than ``most`` bytes is an error, and so is a compressed
-    stream."""
-    if answer.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-        raise Broken("its answer is compressed, although the request excludes that")
-    # A stream of events is UTF-8. httpx2 would take the charset that the server names, and some codecs decompress.
-    headers = {"content-type": "text/event-stream"}
-    response = httpx2.Response(
-        answer.status, headers=headers, stream=_Parts(answer), request=httpx2.Request("GET", url)
-    )
-    loop, count = asyncio.get_running_loop(), 0
-    async for event in httpx2.EventSource(response, max_event_size=most):
-        yield event
-        count += 1
-        pause = pace.take(1, len(event.data), loop.time())
-        if pause or count % _EVENTS_OF_A_TURN == 0:
-            await asyncio.sleep(pause)
 
 
 def _target(url: str, answer: HttpResponse) -> str:
@@ -414,7 +382,7 @@ class HttpLink:
                 )
         except (TransportError, StateError) as error:
             self._fail(id, error)
-        except (OSError, httpx2.HTTPError) as error:
+        except OSError as error:
             self._fail(id, ConnectionLost.of(SERVER_UNREACHABLE, url=shown_url(self._url), problem=fact_of(error)))
 
     async def _resume(self, id: Id, headers: Mapping[str, str], reading: _StreamPosition, session: str | None) -> None:
@@ -476,6 +444,8 @@ class HttpLink:
         )
 
     async def _read_events(self, answer: HttpResponse, reading: _StreamPosition) -> None:
+        from tooltrue.transport.event_streams import events  # noqa: PLC0415 - few answers are streams
+
         async for event in events(answer, self._url, _MAX_BYTES, self._pace):
             reading.note(event)
             if event.data and event.event == "message":

@@ -18,11 +18,10 @@ from tooltrue.errors import ConnectionLost, StateError, TransportError, fact_of
 from tooltrue.jsonrpc.messages import Id
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED
 from tooltrue.transport.carrier import Receiver
-from tooltrue.transport.fetch import origin_of
-from tooltrue.transport.http_client import HttpStatus, HttpTarget, Unreadable, events, is_stream
+from tooltrue.transport.http_client import HttpStatus, HttpTarget, is_stream
 from tooltrue.transport.http_connection import ConnectionPool, HttpResponse
 from tooltrue.transport.lines import LINES_PER_SECOND, InputPace
-from tooltrue.transport.urls import joined, shown_url
+from tooltrue.transport.urls import joined, origin_of, shown_url
 from tooltrue.transport.wording import (
     REASON_ENDPOINT_CHARACTERS,
     REASON_ENDPOINT_TOO_LONG,
@@ -95,7 +94,7 @@ class SseLink:
             lost: Exception = ConnectionLost.of(SSE_STREAM_ENDED, url=shown_url(self._target.url))
         except (TransportError, StateError) as error:
             lost = error
-        except (OSError, Unreadable) as error:
+        except OSError as error:
             lost = self._unreachable(error)
         if named.done():
             receiver.lose(lost)
@@ -111,6 +110,8 @@ class SseLink:
 
     async def _dispatch(self, answer: HttpResponse, receiver: Receiver, named: asyncio.Future[ConnectionPool]) -> None:
         endpoint, before = "", 0
+        from tooltrue.transport.event_streams import events  # noqa: PLC0415 - few servers have this transport
+
         async for event in events(answer, self._target.url, _MAX_EVENT, self._pace):
             if event.event == "endpoint":
                 endpoint = self._named_once(endpoint, event.data)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
+from tooltrue.protocol.types import Value
 from tooltrue.transport.wording import (
+    REASON_NOT_PLAIN_HTTP_URL,
     REASON_URL_CHARACTERS,
     REASON_URL_PORT_ZERO,
     REASON_URL_TEXT_AFTER_HOST,
@@ -13,8 +15,9 @@ from tooltrue.transport.wording import (
 )
 from tooltrue.wording import Worded
 
-__all__ = ["ascii_url", "check_place", "joined", "shown_url"]
+__all__ = ["Origin", "ascii_url", "check_place", "joined", "origin_of", "shown_url"]
 
+_PORTS = {"https": 443, "http": 80}
 _SAFE = "!$%&'()*+,-./:;=?@_~[]|"
 
 
@@ -49,6 +52,21 @@ def check_place(parts: SplitResult) -> None:
 def joined(url: str, location: str) -> str:
     """Resolve ``location`` relative to the page ``url``. Raises ``ValueError`` as above."""
     return ascii_url(urljoin(url, location))
+
+
+class Origin(Value, frozen=True):
+    scheme: str
+    host: str
+    port: int
+
+
+def origin_of(url: str) -> Origin:
+    """The origin of a URL. Raises ``ValueError`` for anything but a plain ``http(s)`` URL."""
+    parts = urlsplit(url)
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or not url.isascii():
+        raise ValueError(Worded(REASON_NOT_PLAIN_HTTP_URL, {}))
+    check_place(parts)
+    return Origin(parts.scheme, parts.hostname.lower(), parts.port or _PORTS[parts.scheme])
 
 
 _PARAMETER = re.compile(r"(?<=[?&;])([^=&;#]*)=[^&;#]*")

@@ -21,7 +21,8 @@ from tooltrue.client.wording import (
 from tooltrue.errors import RpcError, fact_of
 from tooltrue.jsonrpc.messages import decode
 from tooltrue.protocol.wellknown import RESOURCE, issuer_places, resource_place
-from tooltrue.transport.fetch import Fetched, Fetcher, origin_of
+from tooltrue.transport.fetch import Fetched, Fetcher
+from tooltrue.transport.urls import origin_of
 from tooltrue.wording import Worded
 
 __all__ = ["IssuerMetadata", "ResourceMetadata", "canonical", "find_issuer", "find_resource", "is_loopback_url"]
