@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sqlite3
 from collections import Counter
@@ -20,7 +21,7 @@ from support.clock import skip
 from support.console import PATIENCE, House
 from tooltrue import Server
 from tooltrue.observe.meter import Meter, Sample
-from tooltrue.state.log import timestamp
+from tooltrue.state.log import DraftRecord, timestamp
 from tooltrue.state.places import sqlite_url
 from tooltrue.state.urls import open_log
 from tooltrue_console.activity import Activity, LogHour, MinuteCounts
@@ -43,7 +44,7 @@ def call(ago: float, outcome: str = "ok", **more: Any) -> dict[str, Any]:
     return {**record, "outcome": outcome, **more}
 
 
-async def write(url: str, records: Iterable[Mapping[str, Any]]) -> None:
+async def write(url: str, records: Iterable[Mapping[str, Any] | DraftRecord]) -> None:
     async with open_log(url) as log:
         for record in records:
             log.note(record)
@@ -142,6 +143,72 @@ def test_counts_that_are_kept_are_those_of_a_log_that_is_read_at_once(
     counts = [Counter({one.server: one.total.calls for one in hour.servers}) for hour in (kept, anew)]
     assert +counts[0] == +counts[1]
     assert total(kept) == total(anew)
+
+
+class Draft(DraftRecord):
+    """A record as a server notes it: the log knows its time."""
+
+    def __init__(self, ago: float, record: Mapping[str, Any]) -> None:
+        self.at, self.record = NOW - ago, {**record, "at": timestamp(NOW - ago)}
+
+    def text(self) -> str:
+        return json.dumps(self.record, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def times(cls, records: Sequence[Draft]) -> Sequence[float]:
+        return [record.at for record in records]
+
+
+COMMON: dict[str, Any] = {
+    "instance": st.sampled_from(("attic", "cellar")),
+    "ms": st.sampled_from((3, 0.5, -1, 1e12)),
+    "outcome": st.sampled_from(("ok", "error", "refused")),
+    "arguments": st.just({"kind": "call", "ms": 9, "outcome": "error", "paused": 5}),
+}
+ORDINARY = st.fixed_dictionaries({"kind": st.sampled_from(("call", "read", "intent"))}, optional=COMMON)
+OTHERS = st.fixed_dictionaries(
+    {"kind": st.sampled_from(("call", "refusals", "own"))},
+    optional={
+        **COMMON,
+        "ms": st.just("long"),
+        "outcome": st.just("other"),
+        "count": st.integers(0, 9),
+        "paused": st.sampled_from((30, 0)),
+        "who": st.just("ann"),
+    },
+)
+
+
+@pytest.mark.parametrize("records", [ORDINARY, st.one_of(ORDINARY, OTHERS)])
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_records_that_were_written_together_count_as_each_of_them_does(
+    records: st.SearchStrategy[dict[str, Any]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+):
+    drawn = data.draw(st.lists(st.tuples(st.sampled_from((100, 101, 170)), records), min_size=2, max_size=8))
+    written = [Draft(ago, record) for ago, record in drawn]
+    together, apart = (Watched(tmp_path_factory.mktemp("log")) for _ in range(2))
+
+    async def scenario() -> list[LogHour]:
+        for watched in (together, apart):
+            await write(watched.url, [call(4000)])
+            await watched.hour()  # all later looks read what was written since
+        await write(together.url, written)
+        async with open_log(apart.url) as log:
+            for draft in written:
+                await log.append(draft)
+        return [await together.hour(), await apart.hour()]
+
+    first, second = (
+        (
+            {one.server: [(each.calls, each.refusals, each.errors) for each in one.minutes] for one in hour.servers},
+            {one.server: pytest.approx(one.total.milliseconds) for one in hour.servers},
+            {(one.server, one.caller, one.until) for one in hour.paused},
+            hour.last,
+        )
+        for hour in asyncio.run(scenario())
+    )
+    assert first == second
 
 
 def test_a_view_reads_only_what_was_written_since_the_last_one(tmp_path: Path):

@@ -66,6 +66,7 @@ __all__ = [
     "is_id",
     "is_number",
     "is_object",
+    "lines_decoder_of",
     "parse",
 ]
 
@@ -93,6 +94,19 @@ def decoder_of(shape: type[T]) -> Callable[[str], T]:
     decode = msgspec.json.Decoder(shape).decode
 
     def decoded(text: str) -> T:
+        try:
+            return decode(text)
+        except msgspec.DecodeError as error:
+            raise ValueError(str(error)) from None
+
+    return decoded
+
+
+def lines_decoder_of(shape: type[T]) -> Callable[[str], list[T]]:
+    """As :func:`decoder_of`, for text with one value of this shape per line."""
+    decode = msgspec.json.Decoder(shape).decode_lines
+
+    def decoded(text: str) -> list[T]:
         try:
             return decode(text)
         except msgspec.DecodeError as error:

@@ -218,7 +218,7 @@ class ThreadLog(Generic[ConnectionT]):
         for row in self._table.rows(db, after):
             item = _item(row)
             if isinstance(item, Batch):
-                count += item.text.count("\n")
+                count += item.position - item.first
                 if item.first <= after:
                     rows += [entry for entry in item.entries() if entry.position > after]
                     continue
