@@ -1,8 +1,4 @@
-"""The audit records of what people do in the console.
-
-The record of an act is written before the act, and again with its outcome after it, as for a destructive call: an act
-that cannot be recorded is not done. The log is one like that of a server, with the same chain and the same seal.
-"""
+"""The audit records of what people do in the console, and of what they decide about contracts in a terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tooltrue.errors import ConfigurationError, StateError, TooltrueError
-from tooltrue.policy.audit.acts import open_acts
+from tooltrue.policy.audit.acts import recorded
 from tooltrue.policy.audit.log_queries import record_of, search_back
-from tooltrue.state.log import Log, timestamp
 from tooltrue.state.urls import open_log
 from tooltrue_console.sessions import Person
-from tooltrue_console.wording import CONSOLE_NOT_RECORDED
 
 __all__ = ["Acts"]
 
@@ -39,9 +32,8 @@ class Acts:
         display: Mapping[str, Any],
         **facts: Any,
     ) -> AsyncGenerator[None]:
-        """Do the act within: ``origin`` is where the person is, ``display`` is what the page had shown to
-        them. Raises
-        ``ConfigurationError`` if it cannot be recorded, before anything is done. An error of the act is its outcome."""
+        """Do the act within, as :func:`tooltrue.policy.audit.acts.recorded` says: ``origin`` is where the person is,
+        ``display`` is what the page had shown to them."""
         body = {
             "arguments": dict(display),
             "decision": act,
@@ -52,14 +44,8 @@ class Acts:
             **origin,
             **facts,
         }
-        async with open_acts(self.url) as log:
-            await self._append(log, {**body, "kind": "intent"})
-            try:
-                yield
-            except TooltrueError as error:
-                await self._append(log, {**body, "kind": "act", "outcome": "refused", "code": error.code})
-                raise
-            await self._append(log, {**body, "kind": "act", "outcome": "ok"})
+        async with recorded(self.url, [body], self._clock):
+            yield
 
     async def recent(self, most: int) -> list[dict[str, Any]]:
         """Return the records of the last acts, the newest first."""
@@ -74,9 +60,3 @@ class Acts:
         async with open_log(self.url) as log:
             page = await search_back(log, {"kind": "act", member: value}, most=most)
         return [record_of(entry) for entry in page.entries]
-
-    async def _append(self, log: Log, record: Mapping[str, Any]) -> None:
-        try:
-            await log.append({**record, "at": timestamp(self._clock())})
-        except StateError as error:
-            raise ConfigurationError.of(CONSOLE_NOT_RECORDED, problem=error.say()) from error

@@ -58,11 +58,6 @@ CONSOLE_TICKET_GONE: Final = message(
     "Ticket {ticket} does not wait any more: it was settled, it has expired, or there never was one.",
     "工单 {ticket} 不再等待：已处理、已过期，或从未存在。",
 )
-CONSOLE_NOT_RECORDED: Final = message(
-    "TT9410",
-    "Your decision could not be recorded in the audit log, so nothing was done: {problem}",
-    "您的决定无法写入审计日志，因此未作任何处理：{problem}",
-)
 CONSOLE_WITHOUT_SIGN_IN: Final = message(
     "TT9411",
     "The console listens beyond this machine at {address}, and its pages would be open to every caller there. "

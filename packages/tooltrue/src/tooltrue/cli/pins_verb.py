@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import click
 
-from tooltrue._internal.platform.users import operating_system_user
+from tooltrue.cli.contract_acts import contract_act
 from tooltrue.cli.output import show_json
 from tooltrue.cli.printing import is_somebody_here, one_line, tell
 from tooltrue.cli.terminal_prompts import confirmed
@@ -20,8 +18,7 @@ from tooltrue.cli.wording import LAUNCH_APPROVAL_REQUIRES_PERSON, UNKNOWN_CONFIG
 from tooltrue.client.config import read_config
 from tooltrue.errors import ConfigurationError
 from tooltrue.host.pins import Pin, Pins, Review
-from tooltrue.policy.audit.acts import acts_url, open_acts
-from tooltrue.state.log import timestamp
+from tooltrue.policy.audit.acts import acts_url, recorded
 
 __all__ = ["command"]
 
@@ -94,26 +91,11 @@ def _refuse(pin: Pin, review: Review | None) -> None:
 
 
 async def _decide(act: str, subjects: Sequence[str], pin: Pin, review: Review, decide: Callable[[], None]) -> None:
-    """Do what a person has decided, and record it before and after, as the console does. ``StateError`` if it cannot
-    be recorded, before anything is done."""
+    """Do what a person has decided, and record it before and after, as the console does."""
     accepted, _ = pin.contracts()
-    record = {
-        "accepted": accepted.pin,
-        "arguments": review.shown(),
-        "contract": pin.file.stem,
-        "decision": act,
-        "how": "terminal",
-        "instance": pin.server,
-        "published": review.digest,
-        "who": operating_system_user(),
-    }
-    async with open_acts(acts_url()) as log:
-        ids = {subject: secrets.token_hex(8) for subject in subjects}
-        for end in ({"kind": "intent"}, {"kind": "act", "outcome": "ok"}):
-            for subject, id in ids.items():
-                await log.append({**record, **end, "at": timestamp(time.time()), "id": id, "subject": subject})
-            if end["kind"] == "intent":
-                decide()
+    acts = [contract_act(act, subject, pin.file.stem, accepted.pin, review) for subject in subjects]
+    async with recorded(acts_url(), acts):
+        decide()
 
 
 def _show(reviews: Iterable[Review]) -> None:

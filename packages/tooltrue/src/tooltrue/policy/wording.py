@@ -269,6 +269,18 @@ RETRY_EFFECT_UNKNOWN: Final = message(
     "{tool} 与服务器的连接已中断（尝试 {attempts} 次）：无法得知它是否已运行。重复之前请先查看，并告知用户。",
 )
 
+# acts of people
+ACT_NOT_RECORDED: Final = message(
+    "TT9410",
+    "The decision could not be recorded in the audit log, so nothing was done: {problem}",
+    "该决定无法写入审计日志，因此未作任何处理：{problem}",
+)
+ACT_OUTCOME_NOT_RECORDED: Final = message(
+    "TT9450",
+    "The decision was recorded and has taken effect, but the record of its outcome could not be written: {problem}",
+    "该决定已记录并已生效，但其结果的记录无法写入：{problem}",
+)
+
 # output sanitization
 TOOL_RESULT_WITHHELD: Final = message(
     "TT2300",
