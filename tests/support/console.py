@@ -52,9 +52,8 @@ class House:
         **settings: Any,
     ) -> None:
         self.folder = folder
-        self.settings = DeskSettings(
-            approvals=sqlite_url(folder / "approvals.db"), acts=sqlite_url(folder / "acts.db"), **settings
-        )
+        stores = {name: sqlite_url(folder / f"{name}.db") for name in ("approvals", "acts")}
+        self.settings = DeskSettings(**{**stores, **settings})
         keys = {
             "reader": [READ],
             "ann": [READ, APPROVE],

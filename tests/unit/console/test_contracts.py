@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from browser.payloads import PAYLOADS
 from support.console import House, Visitor
 from support.pages import hostile_markup, words
 from tooltrue import Server
+from tooltrue._internal.platform.users import operating_system_user
 from tooltrue.cli.main import cli
 from tooltrue.client.config import ServerConfig, read_config
 from tooltrue.contract.contract import Contract
-from tooltrue.contract.lock import Lock, write
+from tooltrue.contract.lock import Lock, key_of, write
 from tooltrue.contract.neighbours import NOBODY
 from tooltrue.host.pins import Pin, Pins
+from tooltrue.policy.audit.acts import acts_url
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.state.urls import open_log
 from tooltrue_console.desk import Desk, DeskSettings
@@ -403,7 +405,87 @@ def test_a_lock_file_is_a_contract_of_the_page(tmp_path: Path):
     (path,) = re.findall(r'href="/console(/contracts/lock-\w+)"><bdi>attic', listed)
     text = words(pinned.page(path))
     assert "Wipe the disk." in text
-    assert f"its history is that of its repository: {file}" in text
+    assert f"From the lock file {file}" in text
+    assert "/accept" not in pinned.page(path)
+
+
+SERVER = """
+from tooltrue import Server
+from tooltrue._internal.platform.users import operating_system_user
+
+server = Server("attic")
+
+
+@server.tool(effect="read")
+def find(box: str) -> str:
+    \"""DESCRIPTION\"""
+    return box
+"""
+
+
+class Locked:
+    """A lock file, as `tooltrue lock` writes it, and a console that shows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "tooltrue.lock"
+        self.house = House(folder, acts=acts_url(), locks=[str(self.file)])
+
+    def lock(self, description: str) -> Result:
+        (self.folder / "attic.py").write_text(SERVER.replace("DESCRIPTION", description))
+        done = CliRunner().invoke(cli, ["lock", str(self.folder / "attic.py"), "--file", str(self.file)])
+        assert done.exit_code == 0, done.output
+        return done
+
+    def page(self) -> str:
+        async def scenario(house: House) -> str:
+            async with house.visitor("operator") as visitor:
+                return (await visitor.get(f"/contracts/{key_of(self.file)}")).text
+
+        return self.house.visited(scenario)
+
+    def history(self) -> list[str]:
+        _, _, table = self.page().partition("Decisions about this contract</h2>")
+        return [words(row).strip() for row in re.findall(r"<tr>\s*<td.*?</tr>", table, re.DOTALL)]
+
+
+def test_the_history_of_a_lock_file_has_each_change_that_was_written_with_who_and_its_class(tmp_path: Path):
+    locked = Locked(tmp_path)
+    for description in ("Find a box.", "Find a box.", "Find a box, and open it."):
+        locked.lock(description)
+    newest, first = locked.history()
+    assert re.match(r"\d{4}-\d\d-\d\d [\d:]+ write lock tooltrue.lock text \$.tools.find.description ", newest)
+    assert "added $.tools.find" in first
+    assert f"{operating_system_user()} terminal" in newest
+    digests = [re.findall(r"(\w{12}) → (\w{12})", row)[0] for row in (first, newest)]
+    assert digests[0][1] == digests[1][0]
+    assert "in another way" not in locked.page()
+
+
+def test_a_lock_file_that_another_program_has_changed_is_told(tmp_path: Path):
+    locked = Locked(tmp_path)
+    locked.lock("Find a box.")
+    write(locked.file, Lock(Contract.of([WIPE]), "attic"))
+    assert "has changed since the newest decision in another way" in words(locked.page())
+
+
+def test_a_lock_is_written_although_its_change_cannot_be_recorded(tmp_path: Path, state: Path):
+    locked = Locked(tmp_path)
+    (state / "console").mkdir(parents=True)
+    (state / "console" / "acts.db").write_text("no database " * 1000)
+    done = locked.lock("Find a box.")
+    assert "TT9451" in done.output
+    text = words(locked.page())
+    assert "Find a box." in text
+    assert "TT7002" in text  # the history cannot be read, and the rest is shown
+
+
+def test_the_history_of_one_definition_has_its_own_changes_alone(tmp_path: Path):
+    pinned = Pinned(tmp_path, CHANGED, WIPE)
+    pinned.decided("accept", {"entry": pinned.entry("mail")})
+    text = words(pinned.page()).partition("Decisions about this contract")[2]
+    assert "accept definition mail text $.tools.mail.description" in text
+    assert "$.tools.wipe" not in text
 
 
 def test_a_decision_in_a_terminal_is_in_the_history_of_the_contract(tmp_path: Path):

@@ -18,6 +18,11 @@ DUMP_INCOMPLETE_PAGE: Final = message(
     "{file} 只是列表的一页：其 nextCursor 表明在这 {count} 项之后还有更多。请将所有页合并为一个数组，"
     "或直接指定服务器。",
 )
+LOCK_NOT_RECORDED: Final = message(
+    "TT9451",
+    "{file} is written, but its change could not be recorded, so that the console does not list it: {problem}",
+    "{file} 已写入，但其变更无法记录，因此控制台不会列出：{problem}",
+)
 
 # input of a check
 SYMPTOM_ARGUMENTS_INVALID: Final = message(

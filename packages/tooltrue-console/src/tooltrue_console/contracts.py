@@ -16,8 +16,7 @@ from typing import Final
 
 from tooltrue.app import Server
 from tooltrue.contract.contract import Contract
-from tooltrue.contract.digests import digest
-from tooltrue.contract.lock import read
+from tooltrue.contract.lock import key_of, read
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.host.pins import Pin, Pins, Review
 from tooltrue_check.findings import RuleFinding, check_contracts
@@ -53,7 +52,7 @@ class Contracts:
 
     def __init__(self, server: Server | None, pins: Pins | None = None, locks: Sequence[str] = ()) -> None:
         self._server = server
-        self._locks = {f"lock-{digest(str(Path(file).absolute()))[:32]}": Path(file) for file in locks}
+        self._locks = {key_of(Path(file)): Path(file) for file in locks}
         self._pins = pins or Pins()
         self._findings: OrderedDict[str, tuple[RuleFinding, ...]] = OrderedDict()
 

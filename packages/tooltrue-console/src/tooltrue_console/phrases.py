@@ -242,10 +242,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "contract_state": ("State", "状态"),
     "contract_beside": ("the server beside", "一同运行的服务器"),
     "contract_file": ("a lock file", "锁定文件"),
-    "lock_file": (
-        "From a lock file; its history is that of its repository:",
-        "来自锁定文件；其历史即其代码仓库的历史：",
-    ),
+    "lock_file": ("From the lock file", "来自锁定文件"),
     "contract_accepted": ("as accepted", "与已接受的一致"),
     "contract_pending": ("a change waits", "有变更待审"),
     "contract_refused": ("a change was refused", "变更已被拒绝"),
@@ -274,8 +271,17 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
         "Your session may look, and not decide: it lacks the scope console:admin.",
         "您的会话只能查看，不能决定：缺少 console:admin 权限范围。",
     ),
-    "history": ("Decisions in the console", "在控制台中作出的决定"),
+    "history": ("Decisions about this contract", "关于此契约的决定"),
+    "history_behind": (
+        "The file has changed since the newest decision in another way than by `tooltrue lock` of this user. The "
+        "history of its repository has that change.",
+        "自最近一次决定以来，该文件以当前用户的 `tooltrue lock` 以外的方式发生了变更。该变更见其代码仓库的历史。",
+    ),
     "no_history": ("None yet.", "尚无。"),
+    "no_history_of_file": (
+        "None yet: `tooltrue lock` of this user records each change that it writes to the file.",
+        "尚无：当前用户的 `tooltrue lock` 会记录它写入该文件的每次变更。",
+    ),
     "definition": ("Definition", "定义"),
     # doctor
     "doctor": ("Doctor", "诊断"),

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tooltrue.contract.contract import Contract
+from tooltrue.contract.contract import Contract, place
 from tooltrue.contract.diff import ContractChange, Diff
 from tooltrue.contract.diff_phrases import class_counts, class_name
 from tooltrue.contract.digests import Definition, digest
 from tooltrue.contract.wording import CHANGE_TOOL_RENAMED
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.host.pins import Pin, Review
 from tooltrue.jsonrpc.messages import encode, is_array, is_object
 from tooltrue.policy.consent.argument_display import display_document, display_text
@@ -105,9 +105,15 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
             review = await asyncio.to_thread(_review, source, source.review, visit.language)
     except ConfigurationError as error:
         sentences.append(error.say(visit.language))
+    history: list[Mapping[str, Any]] = []
+    try:
+        history = [*map(_act, await desk.acts.about("contract", source.key, _HISTORY))]
+    except (ConfigurationError, StateError) as error:
+        sentences.append(error.say(visit.language))
     values = {
         "key": source.key,
         "server": source.server,
+        "has_history": source.key != BESIDE,
         "is_pinned": source.pin is not None,
         "file": "" if source.file is None else str(source.file),
         "pin": source.contract.pin,
@@ -117,7 +123,8 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "tokens": sum(tokens.values()),
         "review": review,
         "may_decide": visit.person.may(ADMIN),
-        "history": [] if source.pin is None else [*map(_act, await desk.acts.about("contract", source.key, _HISTORY))],
+        "history": history,
+        "is_behind": source.file is not None and bool(history) and history[0]["published"] != source.contract.pin,
         "sentences": sentences,
     }
     return Html("contract.html", values, title="contracts")
@@ -151,18 +158,29 @@ def _tools(
 
 
 def _act(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A decision with what was shown, as it is in its record."""
+    """A decision with the changes that it is about, as they were shown and are in its record."""
     members = ("at", "decision", "subject", "who", "address", "how", "outcome", "code", "accepted", "published")
     display = record.get("arguments")
     changes = display.get("changes") if is_object(display) else ()
+    is_decided = _is_of(str(record.get("subject", ""))) if record.get("decision") == "accept definition" else _is_any
     return {
         **{member: str(record.get(member, "")) for member in members},
         "changes": [
             {member: str(change.get(member, "")) for member in ("class", "path", "text")}
             for change in (changes if is_array(changes) else ())
-            if is_object(change)
+            if is_object(change) and is_decided(str(change.get("path", "")))
         ],
     }
+
+
+def _is_any(path: str) -> bool:
+    return True
+
+
+def _is_of(name: str) -> Callable[[str], bool]:
+    """Whether a path leads into a definition of this name."""
+    places = [place((section, name)) for section, _ in Contract().sections()]
+    return lambda path: any(path == one or path.startswith((f"{one}.", f"{one}[")) for one in places)
 
 
 def _cut(text: str) -> str:

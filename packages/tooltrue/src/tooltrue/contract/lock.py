@@ -35,7 +35,7 @@ from tooltrue.errors import ConfigurationError, DefinitionError, ParseError, fac
 from tooltrue.jsonrpc.messages import Json, decode, is_object
 from tooltrue.wording import REASON_LARGER_THAN, Worded
 
-__all__ = ["FORMAT", "Lock", "find", "is_lock", "parse", "read", "text", "write"]
+__all__ = ["FORMAT", "Lock", "find", "is_lock", "key_of", "parse", "read", "text", "write"]
 
 FORMAT: Final = 1
 """Format version, stored under ``tooltrue.lock``. It is increased when older releases can no longer read the file."""
@@ -98,6 +98,11 @@ def find(file: Path) -> Lock | None:
     except OSError as error:
         raise ConfigurationError.of(FILE_UNREADABLE, file=str(file), problem=error.strerror) from None
     return parse(data, str(file))
+
+
+def key_of(file: Path) -> str:
+    """The key of a lock file in the log of acts, where its path is the name of its history."""
+    return f"lock-{digest(str(file.absolute()))[:32]}"
 
 
 def is_lock(value: Json) -> bool:
