@@ -298,6 +298,7 @@ CACHED = {
     "tooltrue_toolbox/tables/notation.py:_compiled": "made of a sign and a currency",
     "tooltrue_toolbox/tables/notation.py:_pattern": "a sign and a currency",
     "tools/binding/arguments.py:by_adapter": "no key",
+    "tooltrue_console/activity.py:_minutes_to": "a number",
     "tools/binding/forms.py:_of_type": "types of the author",
 }
 

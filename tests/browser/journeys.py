@@ -51,6 +51,8 @@ PAGES = (
     "/nowhere",
 )
 THEMES = ("light", "dark")
+SITE_NAME = "console.example"
+"""A name for this machine that the browser takes for that of another one."""
 BOX: dict[str, Any] = {"name": "find_box", "description": "Find a box.", "inputSchema": {"type": "object"}}
 
 
@@ -127,12 +129,17 @@ then = "allow"
 
 
 class Console:
-    """A console of its own: a process over stores in a folder."""
+    """A console of its own: a process over stores in a folder, with further ``options`` and settings in its
+    ``environment``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str, rules: str = RULES, **environment: str) -> None:
         self.folder = folder
+        self.options = options
+        self.rules_text = rules
+        self.environment = environment
         self.store = sqlite_url(folder / "approvals.db")
         self.log = sqlite_url(folder / "attic.db")
+        self.acts = sqlite_url(folder / "acts.db")
         self.base = ""
 
     @contextmanager
@@ -140,9 +147,11 @@ class Console:
         self.run(self.write_log)
         cellar = self.folder / "cellar.py"
         cellar.write_text(CELLAR)
-        words = [str(cellar), "--http", "127.0.0.1:0", "--store", self.store, "--log", f"attic={self.log}"]
-        words += ["--acts", sqlite_url(self.folder / "acts.db"), "--config", self.rules().name]
-        env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
+        words = [str(cellar), "--store", self.store, "--log", f"attic={self.log}"]
+        words += ["--acts", self.acts, "--config", self.rules().name]
+        words += self.options or ["--http", "127.0.0.1:0"]
+        state = {"XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
+        env = {**os.environ, **state, **self.environment}
         settings: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "env": env, "cwd": self.folder}
         with subprocess.Popen(command("console", *words), **settings) as process:
             try:
@@ -171,7 +180,7 @@ class Console:
 
     def rules(self) -> Path:
         file = self.folder / "tooltrue.toml"
-        file.write_text(RULES, "utf-8")
+        file.write_text(self.rules_text, "utf-8")
         return file
 
     def pin(self, label: str, *contracts: Contract) -> Pin:
@@ -206,11 +215,12 @@ def chromium() -> str:
     return program
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="module", name="browser")
+def running_browser() -> Iterator[Browser]:
     # A container has no user namespaces for Chromium's sandbox; the pages are ours.
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        resolved = f"--host-resolver-rules=MAP {SITE_NAME} 127.0.0.1"
+        launched = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", resolved])
         yield launched
         launched.close()
 

@@ -7,18 +7,13 @@ import contextlib
 import socket
 import ssl
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.certificates import certificate
 from tooltrue.testing.state import LIMIT
 from tooltrue.transport.addresses import caller_of, is_local, is_public, networks, parse
 from tooltrue.transport.fetch import Fetched, Fetcher, NotFetched
@@ -63,19 +58,6 @@ def test_a_host_is_asked_by_its_name_at_the_address_that_was_looked_at():
     answer, [asked] = fetched(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", host="issuer.example")
     assert answer == Fetched(200, b"hi")
     assert asked.startswith(b"GET /a?b=c HTTP/1.1\r\nhost: issuer.example:")
-
-
-def certificate(folder: Path, name: str) -> Path:
-    """A certificate for ``name``, its own authority, and its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), datetime.now(UTC)
-    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-    made = made.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(hours=1))
-    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-    plain = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    path = folder / "both.pem"
-    path.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM) + key.private_bytes(*plain))
-    return path
 
 
 @pytest.mark.parametrize("name", ["issuer.example", "other.example"])
