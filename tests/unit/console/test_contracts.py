@@ -390,9 +390,40 @@ def test_a_finding_that_the_operators_file_excuses_is_shown_with_the_reason_and_
     text = words(excused.page())
     assert codes
     assert "Findings of check" not in text
-    assert "Excused by the operator's file" in text
+    assert "Excused by the operator or the author" in text
     assert f"tooltrue.toml:1: It says {codes[0]}." in text
     assert re.search(r"post 1 \d+ 0 as accepted", words(excused.page("/contracts")))
+
+
+def beside(folder: Path, excused: Mapping[str, str], path: str = "/contracts/beside") -> str:
+    """A page beside a server with a tool that its author excuses from rules."""
+    server = Server("post", audit=False)
+
+    @server.tool(excused=excused)
+    def mail(to: str) -> str:
+        """Mail."""
+        return to
+
+    async def scenario(house: House) -> str:
+        async with house.visitor("operator") as visitor:
+            return words((await visitor.get(path)).text)
+
+    return House(folder, server=server).visited(scenario)
+
+
+def test_a_finding_that_the_author_excuses_is_shown_with_the_reason_and_not_counted(tmp_path: Path):
+    codes = sorted({*re.findall(r"TT97\d\d", beside(tmp_path, {}))})
+    assert codes
+    assert re.search(rf"post 1 \d+ {len(codes)} ", beside(tmp_path, {}, "/contracts"))
+    reasons = {code: f"It is as it is: {code}." for code in codes}
+    text = beside(tmp_path, reasons)
+    assert "Findings of check" not in text
+    assert re.search(rf"{codes[0]} .*test_contracts.py:\d+: It is as it is: {codes[0]}\.", text)
+    assert re.search(r"post 1 \d+ 0 the server beside", beside(tmp_path, reasons, "/contracts"))
+
+
+def test_an_excuse_from_a_rule_that_there_is_not_is_told(tmp_path: Path):
+    assert "TT9801" in beside(tmp_path, {"TT9799": "why"})
 
 
 def test_a_lock_file_is_a_contract_of_the_page(tmp_path: Path):

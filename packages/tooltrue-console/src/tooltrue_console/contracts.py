@@ -19,7 +19,9 @@ from tooltrue.contract.contract import Contract
 from tooltrue.contract.lock import key_of, read
 from tooltrue.errors import ConfigurationError, TooltrueError
 from tooltrue.host.pins import Pin, Pins, Review
+from tooltrue_check.excuses import Excuse, excuses_of
 from tooltrue_check.findings import RuleFinding, check_contracts
+from tooltrue_check.source import FileLine, ToolSource
 from tooltrue_console.wording import CONSOLE_CONTRACT_UNKNOWN
 
 __all__ = ["BESIDE", "MAX_CHECKED", "ContractSource", "Contracts"]
@@ -34,8 +36,8 @@ _REMEMBERED: Final = 50
 @dataclass(frozen=True, slots=True)
 class ContractSource:
     """One contract: the accepted one of a ``pin``, with the ``review`` of a changed one that is pending and its
-    contract ``published``; or, without a pin, that of the server beside, or that in the lock ``file``. ``problem``
-    tells why it cannot be read."""
+    contract ``published``; or, without a pin, that of the server beside, with the ``excuses`` of its author, or that in
+    the lock ``file``. ``problem`` tells why it cannot be read, and ``note`` why its excuses do not hold."""
 
     key: str
     server: str
@@ -44,6 +46,8 @@ class ContractSource:
     review: Review | None = None
     published: Contract | None = None
     file: Path | None = None
+    excuses: Sequence[Excuse] = ()
+    note: TooltrueError | None = None
     problem: TooltrueError | None = None
 
 
@@ -90,8 +94,15 @@ def _checked(source: ContractSource) -> tuple[RuleFinding, ...]:
 
 
 async def _beside(server: Server) -> ContractSource:
-    inventory = await server.inventory()
-    return ContractSource(BESIDE, server.name, Contract.of(tool.definition for tool in inventory.tools))
+    tools = (await server.inventory()).tools
+    contract = Contract.of(tool.definition for tool in tools)
+    excused = {tool.name: tool.excused for tool in tools if tool.excused}
+    places = {tool.name: FileLine(*tool.source) for tool in tools if tool.source}
+    source = ToolSource(server.name, server.name, contract, places=places, excused=excused)
+    try:
+        return ContractSource(BESIDE, server.name, contract, excuses=tuple(excuses_of(source)))
+    except ConfigurationError as error:
+        return ContractSource(BESIDE, server.name, contract, note=error)
 
 
 def _locked(key: str, file: Path) -> ContractSource:

@@ -238,7 +238,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "tools": ("Tools", "工具"),
     "tokens": ("Tokens", "令牌数"),
-    "excused_findings": ("Excused by the operator's file", "运营者文件中已豁免"),
+    "excused_findings": ("Excused by the operator or the author", "已由运营者或作者豁免"),
     "contract_state": ("State", "状态"),
     "contract_beside": ("the server beside", "一同运行的服务器"),
     "contract_file": ("a lock file", "锁定文件"),

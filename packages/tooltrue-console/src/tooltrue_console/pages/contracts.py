@@ -56,7 +56,9 @@ async def show_all(desk: Desk, visit: PageVisit) -> Answer:
 
 async def _row(desk: Desk, source: ContractSource, excuses: Sequence[Excuse], language: str) -> Mapping[str, Any]:
     findings = await desk.contracts.findings(source)
-    open_findings = None if findings is None else [one for one in findings if not excused_by(one, excuses)]
+    open_findings = (
+        None if findings is None else [one for one in findings if not excused_by(one, [*excuses, *source.excuses])]
+    )
     tokens = await asyncio.to_thread(_tokens, source.contract)
     return {
         "key": source.key,
@@ -95,7 +97,8 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         raise source.problem
     findings = await desk.contracts.findings(source)
     tokens = await asyncio.to_thread(_tokens, source.contract)
-    sentences: list[str] = []
+    excuses = [*excuses_of(desk.settings), *source.excuses]
+    sentences = [] if source.note is None else [source.note.say(visit.language)]
     if findings is None:
         facts = {"server": source.server, "count": len(source.contract.tools), "limit": MAX_CHECKED}
         sentences.append(ConfigurationError.of(NOTE_CONSOLE_TOO_MANY_TOOLS, **facts).say(visit.language))
@@ -118,7 +121,7 @@ async def show_one(desk: Desk, visit: PageVisit) -> Answer:
         "file": "" if source.file is None else str(source.file),
         "pin": source.contract.pin,
         "instructions": source.contract.instructions or "",
-        "tools": _tools(source.contract, tokens, findings or (), excuses_of(desk.settings), visit.language),
+        "tools": _tools(source.contract, tokens, findings or (), excuses, visit.language),
         "left_out": max(0, len(source.contract.tools) - _MAX_TOOLS),
         "tokens": sum(tokens.values()),
         "review": review,
