@@ -16,6 +16,10 @@ from browser.payloads import PAYLOADS
 from support.console import House, Visitor, fields_of
 from support.pages import hostile_markup, words
 from tooltrue import Client, Context, Form, Server, Tasks
+from tooltrue.client.config import ServerConfig
+from tooltrue.gateway.gateway import Gateway
+from tooltrue.policy.config import read_operator_config
+from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.state.urls import open_log
 from tooltrue.testing.state import LIMIT
 
@@ -134,6 +138,33 @@ def test_an_answer_of_the_page_goes_on_with_the_task_and_is_recorded(working: Wo
     assert (act["decision"], act["subject"], act["instance"]) == ("answer task", "ask", "desk")
     assert "tooltrue" in str(act["answers"])
     assert "Which word?" in str(act["arguments"])
+
+
+def test_a_question_of_a_task_of_a_view_of_a_gateway_is_answered_for_that_view(working: Working, tmp_path: Path):
+    file = tmp_path / "tooltrue.toml"
+    file.write_text('[servers.up]\ntasks = "always"\n[views.one]\nservers = "up"\n[views.two]\nservers = "up"\n')
+    up = ServerConfig("up", "up", target=working.server, revision="2025-11-25", hints=True)
+    gateway = Gateway({"up": up}, operator=read_operator_config(str(file)), confirm=Confirm.never(), audit=False)
+
+    async def scenario(house: House) -> list[str]:
+        async with (
+            asyncio.timeout(LIMIT),
+            gateway.serving(),
+            Client(gateway.view("one"), elicit=lambda question: None) as one,
+            Client(gateway.view("two"), elicit=lambda question: None) as two,
+            house.visitor("operator") as visitor,
+        ):
+            views = {"one": one, "two": two}
+            asked = [await client.start_task("up_ask", question=f"Word of {view}?") for view, client in views.items()]
+            for _ in asked:
+                path, form = await question_of(visitor, "up_ask")
+                view = re.findall(r"Word of (\w+)\?", words((await visitor.get(path)).text))[0]
+                answer = await visitor.post(f"{path}/answer", {**form, "a0": "accept", "q0.v/word": f"word-{view}"})
+                assert answer.headers["hx-redirect"] == f"/console{path}"
+                assert f"View {view}" in words((await visitor.get(path)).text)
+            return [(await task.result()).text for task in asked]
+
+    assert working.house.visited(scenario) == ["word-one", "word-two"]
 
 
 @pytest.mark.parametrize(
