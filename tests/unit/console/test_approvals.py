@@ -253,6 +253,19 @@ def test_a_decision_whose_outcome_cannot_be_recorded_is_told_to_have_taken_effec
     assert (status, "TT9450" in text, state) == (503, True, "once")
 
 
+def test_pending_calls_are_shown_although_the_decisions_cannot_be_read(tmp_path: Path):
+    async def scenario(house: House) -> str:
+        ticket = await house.ticket()
+        async with house.visitor("bob") as visitor:
+            (tmp_path / "acts.db").write_text("no database " * 1000)
+            page = await visitor.get("/approvals")
+            assert page.status_code == 200
+            assert f"ticket-{ticket.id}" in page.text
+            return page.text
+
+    assert "TT7002" in House(tmp_path).visited(scenario)
+
+
 def test_a_ticket_that_is_gone_says_who_has_settled_it(tmp_path: Path):
     async def scenario(house: House) -> str:
         ticket = await house.ticket()

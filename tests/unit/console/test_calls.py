@@ -180,6 +180,82 @@ def test_a_chain_without_a_fault_is_verified_and_exported(tmp_path: Path):
     assert [json.loads(line)["record"]["arguments"]["number"] for line in export.splitlines()] == [*range(12)]
 
 
+def break_in_the_middle(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 40_000] = b"\xaa" * 40_000
+    path.write_bytes(content)
+
+
+def break_whole(path: Path) -> None:
+    path.write_bytes(b"no database " * 1_000)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+PAGES = ("/now", "/calls?log=attic&who=ann", "/calls/attic/2500", "/log?log=attic", "/log/verify?log=attic")
+"""Pages that read the log."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(break_in_the_middle, "TT7003"), (break_whole, "TT7002"), (remove, "TT9418")]
+)
+def test_a_log_that_breaks_is_told_in_a_sentence_and_the_pages_go_on(tmp_path: Path, fault: Any, code: str):
+    records = Records(tmp_path, 5_000)
+
+    async def scenario(house: House) -> tuple[list[str], list[int]]:
+        await records.write()
+        intact = records.path.read_bytes()
+        async with house.visitor("operator") as visitor:
+            fault(records.path)
+            pages = [(await visitor.get(path)).text for path in (*PAGES, "/doctor?log=attic&since=")]
+            for ending in ("-wal", "-shm"):
+                records.path.with_name(f"{records.path.name}{ending}").unlink(missing_ok=True)
+            records.path.write_bytes(intact)
+            return pages, [(await visitor.get(path)).status_code for path in PAGES]
+
+    pages, afterwards = records.house.visited(scenario)
+    assert [page for page in pages if "TT9415" in page] == []
+    assert code in "".join(pages)
+    assert code in pages[-1]
+    assert afterwards == [200] * len(PAGES)
+
+
+def test_the_names_of_logs_that_are_there_are_told_and_no_others(tmp_path: Path):
+    records = Records(tmp_path, 1)
+
+    async def scenario(house: House) -> str:
+        async with house.visitor("operator") as visitor:
+            return await visitor.text("/log?log=attic")
+
+    assert "no audit log attic; there are: (none)" in records.house.visited(scenario)
+
+
+def test_an_export_that_breaks_off_says_so_in_its_last_line(tmp_path: Path):
+    records = Records(tmp_path, 5_000)
+
+    async def scenario(house: House) -> tuple[list[str], str, int]:
+        await records.write()
+        async with house.visitor("operator") as visitor:
+            break_in_the_middle(records.path)
+            lines = (await visitor.get("/log/export?log=attic")).text.splitlines()
+            break_whole(records.path)
+            refused = await visitor.get("/log/export?log=attic")
+            return lines, refused.text, refused.status_code
+
+    (*exported, last), refused, status = records.house.visited(scenario)
+    assert [json.loads(line)["position"] for line in exported] == [*range(1, len(exported) + 1)]
+    assert 0 < len(exported) < 5_000
+    assert "TT7003" in json.loads(last)["problem"]
+    assert ("TT7002" in refused, status) == (True, 400)
+
+
+def test_an_empty_log_is_an_empty_export(tmp_path: Path):
+    assert Records(tmp_path, 0).pages("/log/export?log=attic") == [""]
+
+
 def test_without_a_log_the_page_says_how_there_will_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 

@@ -69,10 +69,11 @@ class Logs:
 
     def url(self, name: str) -> str:
         """The URL of a log. ``ConfigurationError`` if there is none of this name, or its file is gone."""
-        url = self._urls().get(name)
-        path = "" if url is None else beside(url, "")
-        if url is None or (path and not Path(path).is_file()):  # opening it would create it
-            raise ConfigurationError.of(CONSOLE_LOG_UNKNOWN, name=name[:80], known=names_or_none(self.names()))
+        urls = self._urls()
+        url = urls.get(name)
+        if url is None or not _is_there(url):
+            known = sorted(name for name, url in urls.items() if _is_there(url))
+            raise ConfigurationError.of(CONSOLE_LOG_UNKNOWN, name=name[:80], known=names_or_none(known))
         return url
 
     async def newest(self) -> str | None:
@@ -114,6 +115,12 @@ class Logs:
             threading.Thread(target=_build, args=(url, build), daemon=True).start()
         await asyncio.to_thread(build.done.wait, self._patience)
         return build
+
+
+def _is_there(url: str) -> bool:
+    """Whether a log can be opened. Opening a file that is gone would create it."""
+    path = beside(url, "")
+    return not path or Path(path).is_file()
 
 
 def _build(url: str, build: _Build) -> None:

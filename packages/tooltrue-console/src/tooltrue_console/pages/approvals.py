@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from tooltrue.contract.digests import digest
-from tooltrue.errors import ConfigurationError
+from tooltrue.errors import ConfigurationError, StateError
 from tooltrue.jsonrpc.messages import decode, encode
 from tooltrue.policy.consent.approvals import Approvals, Scope, Ticket, read_pattern
 from tooltrue.policy.consent.lookalikes import shown_name
@@ -34,10 +34,16 @@ async def show_all(desk: Desk, visit: PageVisit) -> Answer:
     async with desk.approvals() as approvals:
         tickets = await approvals.all()
     pending = [ticket for ticket in tickets if ticket.state == "open"]
+    recent, sentence = list[dict[str, Any]](), ""
+    try:
+        recent = await desk.acts.recent(_RECENT)
+    except (ConfigurationError, StateError) as error:
+        sentence = error.say(visit.language)
     values = {
         "pending": [_card(ticket, visit, tickets) for ticket in pending],
         "granted": [_card(ticket, visit, tickets) for ticket in tickets if ticket.state != "open"],
-        "recent": await desk.acts.recent(_RECENT),
+        "recent": recent,
+        "sentence": sentence,
     }
     return Html("approvals.html", values, title="approvals")
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Final
 
+from tooltrue.errors import StateError
+from tooltrue.jsonrpc.messages import encode
 from tooltrue.policy.audit.log_queries import entries
 from tooltrue.policy.audit.verification import Verification, verified
 from tooltrue.state.log import exported
@@ -17,6 +20,8 @@ from tooltrue_console.pages.calls import record_table
 from tooltrue_console.visits import Answer, Download, Endpoint, Html, PageVisit
 
 __all__ = ["ENDPOINTS"]
+
+_log = logging.getLogger("tooltrue.console")
 
 
 async def show(desk: Desk, visit: PageVisit) -> Answer:
@@ -40,11 +45,25 @@ def _verified(place: str) -> Verification:
 
 
 async def export(desk: Desk, visit: PageVisit) -> Answer:
-    place = desk.logs.url(visit.query.get("log", ""))
-    return Download("audit.jsonl", _lines(place))
+    lines = _lines(desk.logs.url(visit.query.get("log", "")))
+    first = await anext(lines, None)  # a log that cannot be opened is a page, and no file
+    return Download("audit.jsonl", _exported(first, lines, visit.language))
 
 
-async def _lines(place: str) -> AsyncIterator[str]:
+async def _exported(first: str | None, lines: AsyncIterator[str], language: str) -> AsyncIterator[str]:
+    """The file. If the rest of the log cannot be read, its last line says so, and is no record."""
+    if first is None:
+        return
+    yield first
+    try:
+        async for line in lines:
+            yield line
+    except StateError as error:
+        _log.warning("an export has broken off: %s", error)
+        yield f"{encode({'problem': error.say(language)}).decode()}\n"
+
+
+async def _lines(place: str) -> AsyncGenerator[str]:
     async with open_log(place) as log:
         async for entry in entries(log):
             yield f"{exported(entry)}\n"
