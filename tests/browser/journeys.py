@@ -266,6 +266,32 @@ def test_a_new_ticket_appears_and_one_of_two_people_decides(browser: Browser, co
     expect(bob.locator("#count")).to_have_text("0")
 
 
+NOTIFICATIONS = """
+window.notes = [];
+window.Notification = class {
+    static permission = "default";
+    static async requestPermission() { return Notification.permission = "granted"; }
+    constructor(text) { window.notes.push(text); }
+};
+Object.defineProperty(document, "hidden", {get: () => window.away === true});
+"""
+"""Keeps the notifications, which a browser without a screen shows nowhere."""
+
+
+def test_a_new_ticket_is_notified_to_a_person_who_has_allowed_it_and_is_elsewhere(browser: Browser, console: Console):
+    page = signed_in(browser, console)
+    page.add_init_script(NOTIFICATIONS)
+    page.reload()
+    for is_allowed in (False, True):
+        if is_allowed:
+            page.get_by_role("button", name="Notify me of new ones").click()
+        page.evaluate("window.away = true")
+        ticket = console.ticket(f"burn{is_allowed}")
+        expect(page.locator(f"#ticket-{ticket.id}")).to_be_attached()
+    page.wait_for_function("notes.length === 1")
+    assert page.evaluate("notes") == ["A call waits for a decision"]
+
+
 def test_a_decision_that_comes_too_late_is_told(browser: Browser, console: Console):
     ticket = console.ticket()
     late = signed_in(browser, console)

@@ -278,6 +278,24 @@ def test_a_ticket_that_is_gone_says_who_has_settled_it(tmp_path: Path):
     assert "deny by key:bob" in text
 
 
+def test_a_ticket_that_has_expired_says_so_and_is_not_approved(tmp_path: Path):
+    async def scenario(house: House) -> tuple[str, str, int, str]:
+        ticket = await house.ticket()
+        async with house.visitor("bob") as visitor:
+            fields = await visitor.form("/approvals")
+            with sqlite3.connect(tmp_path / "approvals.db") as db:
+                db.execute("UPDATE facts SET dies = 0 WHERE key NOT LIKE 'console-%'")
+            db.close()
+            card, pending = await visitor.text(f"/approvals/{ticket.id}/card"), await visitor.text("/approvals")
+            answer = await visitor.post(f"/approvals/{ticket.id}/allow", {**fields, "scope": "once"})
+            return card, pending, answer.status_code, await house.state_of()
+
+    card, pending, status, state = House(tmp_path).visited(scenario)
+    assert "or the time is over" in card
+    assert "No call waits for a person." in pending
+    assert (status, state) == (400, "none")
+
+
 def test_the_oldest_pending_ticket_comes_first(tmp_path: Path):
     async def scenario(house: House) -> str:
         times = iter([3e9, 1e9 * 2, 2.5e9])
