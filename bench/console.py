@@ -176,6 +176,9 @@ async def _work_of_viewers(
             await stack.enter_async_context(_stream(browser, f"/console/{page}/events")) for _ in range(_VIEWERS)
         ]
         await _renewed(streams)
+        await _calls(client, 10)  # after a change, the next look is later
+        await server.audit_log.head()
+        await _renewed(streams)
         await _calls(client, count)
         await server.audit_log.head()
         began = time.perf_counter()

@@ -76,20 +76,21 @@ def test_viewers_of_other_parts_have_looks_of_their_own():
     assert asyncio.run(scenario()) == [1, 1]
 
 
-def test_after_a_change_the_next_look_is_later():
+def test_after_a_change_the_next_look_is_later_and_after_the_first_value_it_is_not():
     async def scenario() -> list[int]:
         looks = Looks()
         viewer = await following(SharedView(looks, every=1, rest=5))
         await viewer()
         counts: list[int] = []
-        for seconds in (2, 4, 2, 2):
+        for seconds in (2, 2, 4, 2):
+            looks.value = "another"
             skip(seconds)
             for _ in range(3):
                 await asyncio.sleep(0)
             counts.append(looks.count)
         return counts
 
-    assert asyncio.run(scenario()) == [1, 2, 3, 4]
+    assert asyncio.run(scenario()) == [2, 2, 3, 4]
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------

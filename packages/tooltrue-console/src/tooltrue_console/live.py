@@ -71,10 +71,10 @@ class SharedView(Generic[T]):
                 with contextlib.suppress(StateError):  # the store may come back; the pages say that it is gone
                     value = await self._look()
                     if value != self._value or not self._version:
+                        pause = self._rest if self._version else self._every  # the first value is no change
                         self._value, self._version = value, self._version + 1
                         self._changed.set()
                         self._changed = asyncio.Event()
-                        pause = self._rest
                 await asyncio.sleep(pause)
         finally:
             self._task, self._version = None, 0
