@@ -38,6 +38,7 @@ def _tool(name: str, description: str, **properties: str) -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": schema}
 
 
+FORMER = _tool("find_boxes", "Find boxes in the attic.", word="A word of the label.")
 FOUND = _tool("find_boxes", "Find the boxes in the attic whose label has a word.", word="A word of the label.")
 ACCEPTED = Contract({"find_boxes": FOUND})
 PUBLISHED = Contract(
@@ -91,14 +92,19 @@ def main(folder: Path) -> None:
         console.ticket(
             "burn_box", principal="key:agent", reason="Rule ask-before-burning", preview=preview, arguments=arguments
         )
-        pin = console.pin("attic", ACCEPTED, PUBLISHED)
+        pin = console.pin("attic", Contract({"find_boxes": FORMER}), ACCEPTED)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             page = browser.new_context(viewport={"width": 1100, "height": 700}, locale="en").new_page()
             page.goto(console.link())
             page.wait_for_url("**/console/now")
+            page.goto(f"{console.base}/contracts/{pin.file.stem}")
+            page.get_by_role("button", name="Accept all of it").click()
+            page.locator("tbody details").wait_for()
+            console.pin("attic", PUBLISHED)
             for name, path in PAGES.items():
                 page.goto(f"{console.base}{path.format(pin=pin.file.stem)}")
+                page.locator("tbody details").evaluate_all("all => all.forEach(one => one.open = true)")
                 page.screenshot(path=folder / f"{name}.png", full_page=name not in CUT)
             browser.close()
 
