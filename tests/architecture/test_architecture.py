@@ -299,6 +299,7 @@ CACHED = {
     "tooltrue_toolbox/tables/notation.py:_pattern": "a sign and a currency",
     "tools/binding/arguments.py:by_adapter": "no key",
     "tooltrue_console/activity.py:_minutes_to": "a number",
+    "tools/binding/bind.py:_method_takes_context": "functions of the author",
     "tools/binding/forms.py:_of_type": "types of the author",
 }
 

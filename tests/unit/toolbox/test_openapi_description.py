@@ -509,6 +509,33 @@ def test_what_lies_behind_many_references_accepts_everything():
     assert not compiled.accepts({"a": {"a": 1}})
 
 
+def test_a_component_is_converted_once_for_all_tools():
+    pet = {"type": "object", "properties": {"name": {"type": "string"}}}
+    description = ApiDescription(minimal(components={"schemas": {"Pet": pet}}), "3.0")
+    one, other = SchemaConversion(description, "request"), SchemaConversion(description, "request")
+    answer = SchemaConversion(description, "response")
+    for conversion in (one, other, answer):
+        conversion.convert({"type": "array", "items": {"$ref": "#/components/schemas/Pet"}})
+    assert one.definitions == {"pet": pet}
+    assert one.definitions["pet"] is other.definitions["pet"]
+    assert one.definitions["pet"] is not answer.definitions["pet"]
+
+
+def test_a_definition_has_one_name_whatever_other_tools_refer_to():
+    places = {f"S{n}": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}} for n in range(2)}
+    references = [{"$ref": f"#/components/schemas/S{n}/items"} for n in range(2)]
+
+    def names(*schemas: Any) -> list[str]:
+        conversion = SchemaConversion(ApiDescription(minimal(components={"schemas": places}), "3.0"), "request")
+        for schema in schemas:
+            conversion.convert(schema)
+        return list(conversion.definitions)
+
+    (first, second) = names(*references)
+    assert first.startswith("items_")
+    assert (names(references[1]), names(*reversed(references))) == ([second], [second, first])
+
+
 def test_a_reference_that_leads_nowhere_is_told():
     with pytest.raises(UnusablePart) as caught:
         converted({"$ref": "#/components/schemas/None"}, "request")

@@ -70,11 +70,13 @@ class UnusablePart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """A description of an HTTP API as OpenAPI 3. ``root`` is valid in its form; what ``files`` have is not judged."""
+    """A description of an HTTP API as OpenAPI 3. ``root`` is valid in its form; what ``files`` have is not judged.
+    ``conversions`` has the schemas that were converted for a tool, for the next one."""
 
     root: Node
     version: Version
     files: DescriptionFiles = field(default_factory=DescriptionFiles)
+    conversions: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False, compare=False)
 
     @property
     def title(self) -> str:

@@ -13,7 +13,9 @@ The converted schema accepts what the original accepts, with some differences:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from tooltrue.errors import SchemaError
@@ -115,32 +117,101 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 
 
 class SchemaConversion:
-    """The conversion of all schemas of one tool. ``definitions`` collects what ``#/$defs/NAME`` refers to.
+    """The conversion of all schemas of one tool. ``definitions`` collects what ``#/$defs/NAME`` refers to. What other
+    tools of the description have converted is not converted again, so that the parts are shared: nobody changes them.
 
     A conversion raises :class:`UnusablePart` for what is too large, leads nowhere, or cannot be converted.
     """
 
     def __init__(self, description: ApiDescription, direction: Direction, *, patterns: bool = True) -> None:
-        self._description = description
-        self._direction: Direction = direction
-        self._has_patterns = patterns
-        self._hidden = "readOnly" if direction == "request" else "writeOnly"
-        self._names: dict[str, str] = {}
+        key = (direction, patterns)
+        if key not in description.conversions:
+            description.conversions[key] = _Components(description, direction, patterns)
+        self._components: _Components = description.conversions[key]
         self._nodes = self._level = 0
-        self._pending: list[tuple[str, Json]] = []
         self.definitions: dict[str, dict[str, Json]] = {}
 
     def convert(self, schema: Json) -> dict[str, Json]:
         """The schema as JSON Schema 2020-12; its references lead to ``definitions``."""
-        converted = _as_object(self._schema(schema, 0))
+        whole = self._components.part(schema)
+        pending = self._entered(whole)
         # Level by level, and not by recursion: what is described nearest to the root is of most use.
-        while self._pending:
-            level, self._pending = self._pending, []
+        while pending:
+            level, pending = pending, list[tuple[str, str]]()
             self._level += 1
-            for name, waiting in level:
-                is_cut = self._level > _MAX_LEVELS or self._nodes > _MAX_DESCRIBED
-                self.definitions[name] = dict(_CUT) if is_cut else _as_object(self._schema(waiting, 0))
-        return converted
+            for name, reference in level:
+                if self._level > _MAX_LEVELS or self._nodes > _MAX_DESCRIBED:
+                    self.definitions[name] = dict(_CUT)
+                    continue
+                part = self._components.at(reference)
+                pending += self._entered(part)
+                self.definitions[name] = part.schema
+        return whole.schema
+
+    def _entered(self, part: _Part) -> list[tuple[str, str]]:
+        """The names and references of a part that are new to this tool."""
+        self._nodes += part.nodes
+        if self._nodes > _MAX_NODES:
+            raise UnusablePart(REASON_SCHEMA_TOO_LARGE, limit=_MAX_NODES)
+        fresh = [(name, reference) for name, reference in part.references.items() if name not in self.definitions]
+        self.definitions |= {name: {} for name, _ in fresh}
+        return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A converted schema, the references in it by their names in ``$defs``, and the number of schemas that it has."""
+
+    schema: dict[str, Json]
+    references: Mapping[str, str]
+    nodes: int
+
+
+class _Components:
+    """The conversion of each schema that a description has, once for all tools. A schema that is referred to has one
+    name in all of them."""
+
+    def __init__(self, description: ApiDescription, direction: Direction, has_patterns: bool) -> None:
+        self._description = description
+        self._direction: Direction = direction
+        self._has_patterns = has_patterns
+        self._names: dict[str, str] = {}
+        self._used_names = set[str]()
+        self._parts: dict[str, _Part] = {}
+
+    def at(self, reference: str) -> _Part:
+        if reference not in self._parts:
+            self._parts[reference] = self.part(self._description.at(reference))
+        return self._parts[reference]
+
+    def part(self, schema: Json) -> _Part:
+        conversion = _PartConversion(self._description, self._direction, self._has_patterns, self.name_of)
+        converted = _as_object(conversion.convert(schema))
+        return _Part(converted, conversion.references, conversion.nodes)
+
+    def name_of(self, reference: str) -> str:
+        if reference not in self._names:
+            self._names[reference] = name = free_name(_definition_name(reference), self._used_names)
+            self._used_names.add(name)
+        return self._names[reference]
+
+
+class _PartConversion:
+    """The conversion of one schema of a description, up to the references in it."""
+
+    def __init__(
+        self, description: ApiDescription, direction: Direction, has_patterns: bool, name_of: Callable[[str], str]
+    ) -> None:
+        self._description = description
+        self._direction: Direction = direction
+        self._has_patterns = has_patterns
+        self._name_of = name_of
+        self._hidden = "readOnly" if direction == "request" else "writeOnly"
+        self.references: dict[str, str] = {}
+        self.nodes = 0
+
+    def convert(self, schema: Json) -> Json:
+        return self._schema(schema, 0)
 
     # --- one schema ---------------------------------------------------------------------------------------------------
 
@@ -149,8 +220,8 @@ class SchemaConversion:
             return node
         if not is_object(node):
             return {}
-        self._nodes += 1
-        if self._nodes > _MAX_NODES:
+        self.nodes += 1
+        if self.nodes > _MAX_NODES:
             raise UnusablePart(REASON_SCHEMA_TOO_LARGE, limit=_MAX_NODES)
         if depth > _MAX_DEPTH:
             raise UnusablePart(REASON_SCHEMA_TOO_DEEP, limit=_MAX_DEPTH)
@@ -180,26 +251,18 @@ class SchemaConversion:
         return value if is_array(value) else []
 
     def _target(self, reference: str, depth: int) -> Json:
-        if (name := self._names.get(reference)) is not None:
-            return {"$ref": f"#/$defs/{name}"}
         schema = self._description.at(reference)
         if is_object(schema) and not any(
             isinstance(value, dict | list) for key, value in schema.items() if key != "enum"
         ):
-            return self._schema(schema, depth + 1) if "$ref" not in schema else self._chained(schema, reference, depth)
-        return self._defined(reference, schema)
+            return self._schema(schema, depth + 1) if "$ref" not in schema else self._chained(schema, depth)
+        name = self._name_of(reference)
+        self.references[name] = reference
+        return {"$ref": f"#/$defs/{name}"}
 
-    def _chained(self, schema: Node, reference: str, depth: int) -> Json:
+    def _chained(self, schema: Node, depth: int) -> Json:
         self._description.followed(dict(schema))  # a cycle of references alone raises here
         return self._schema(dict(schema), depth + 1)
-
-    def _defined(self, reference: str, schema: Json) -> Json:
-        last = reference.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-        name = free_name(identifier(last, 40) or "schema", self.definitions)
-        self._names[reference] = name
-        self.definitions[name] = {}
-        self._pending.append((name, schema))
-        return {"$ref": f"#/$defs/{name}"}
 
     def _keywords(self, node: Node, depth: int) -> dict[str, Json]:
         made: dict[str, Json] = {}
@@ -356,6 +419,14 @@ class SchemaConversion:
             made["examples"] = examples
         if "default" in node and schema.accepts(node["default"]) and not _is_order(node["default"]):
             made["default"] = node["default"]
+
+
+def _definition_name(reference: str) -> str:
+    """The name of a schema: the last part of the reference, which many places within others share (``items``)."""
+    place, _, last = reference.rpartition("/")
+    name = identifier(last.replace("~1", "/").replace("~0", "~"), 40) or "schema"
+    is_named = place.endswith(("#", "/schemas", "/definitions")) or "#/" not in reference
+    return name if is_named else f"{name}_{hashlib.sha256(reference.encode()).hexdigest()[:6]}"
 
 
 def _is_of_type(value: Json, kind: str) -> bool:

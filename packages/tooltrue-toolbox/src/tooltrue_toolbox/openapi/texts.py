@@ -27,7 +27,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
-@cache_short_texts(8192)
+@cache_short_texts(8192, longest=1000)
 def plain_text(text: str) -> str:
     """``text`` as one paragraph: HTML, the addresses of links and pictures, and hidden characters are removed."""
     bare = _COMMENT.sub(" ", html.unescape(text[:_LONGEST]))

@@ -12,7 +12,7 @@ from typing import Any
 
 from tooltrue._internal.lazy_pattern import LazyPattern
 from tooltrue.errors import DefinitionError, HeaderMismatch, InvalidArguments
-from tooltrue.jsonrpc.messages import Json, is_array, is_object
+from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
 from tooltrue.protocol.wording import (
     HEADER_BODY_MISMATCH,
     HEADER_NOT_DECODABLE,
@@ -162,6 +162,8 @@ def request_headers(method: str, params: Mapping[str, Json], version: str) -> di
 
 def find_mirrors(schema: Mapping[str, Any]) -> Mirrors:
     """The ``x-mcp-header`` annotations of an input schema. ``DefinitionError`` names a rule that is broken."""
+    if _ANNOTATION not in encode(schema):  # most have none
+        return ()
     mirrors = tuple(_reachable(schema, ()))
     suffixes = [suffix.lower() for suffix, _, _ in mirrors]
     if len(set(suffixes)) < len(suffixes):
@@ -209,6 +211,7 @@ def _count_below(keyword: str, value: Any) -> int:
     return 0 if keyword in _VALUES else _count(value)
 
 
+_ANNOTATION = b'"x-mcp-header"'
 _VALUES = frozenset({"enum", "const", "default", "examples"})
 _SCHEMAS_BY_NAME = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}

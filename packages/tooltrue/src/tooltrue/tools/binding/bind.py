@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping
 from functools import partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tooltrue._internal.signatures import signature_of
@@ -439,6 +441,17 @@ def _takes_context(handler: Callable[..., Any]) -> bool:
     """Whether a raw handler takes the context beside the arguments: it has two required parameters, or one named
     ``context``.
     """
+    function = getattr(handler, "__func__", None)
+    return _method_takes_context(function) if inspect.isfunction(function) else _has_context(handler)
+
+
+@functools.lru_cache(64)
+def _method_takes_context(function: FunctionType) -> bool:
+    """The same for a method: where each object is a tool, many tools have one."""
+    return _has_context(MethodType(function, object()))
+
+
+def _has_context(handler: Callable[..., Any]) -> bool:
     refuse_dependencies(handler)
     count = len(required(handler))
     parameters = signature_of(handler).parameters
