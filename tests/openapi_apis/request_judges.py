@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 import yaml
+from jsonschema.exceptions import best_match
 from openapi_core import Config, OpenAPI
 
 from services.openapi import JudgedRequest
@@ -21,6 +23,7 @@ __all__ = ["METHODS", "OperationJudge", "PathJudge", "description_root", "first_
 
 METHODS: Final = ("get", "put", "post", "delete", "head", "patch")
 HOST: Final = "http://api.invalid"
+_COMPOSITES: Final = ("allOf", "anyOf", "oneOf")
 _NO_VALIDATOR: Final = cast("Any", None)
 """The description was validated by the tools; the documentation of the judge has ``None`` for no second time."""
 
@@ -31,21 +34,55 @@ def description_root(file: Path) -> dict[str, Any]:
     return json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, yaml.CSafeLoader)
 
 
+class _JudgedDescription:
+    """A description as the judge reads it, at one server and without what it cannot read."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        # openapi-core does not read Swagger 2.0, so that it is given what we make of it.
+        described = as_openapi(root) if "swagger" in root else root
+        self._root: dict[str, Any] = _without_lost_discriminators(described, described)
+        components = self._root.get("components", {})
+        bodies = for_judge(components.get("requestBodies", {}))
+        self._root |= {"servers": [{"url": f"{HOST}/v1"}], "components": {**components, "requestBodies": bodies}}
+        text = json.dumps(root, default=str)
+        self._readers = _readers(text)
+        # Parts of other paths may be referred to: those stay, at a server that no request goes to.
+        others = self._root["paths"] if '"#/paths/' in text else {}
+        self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
+
+    @property
+    def paths(self) -> Mapping[str, Any]:
+        return self._root["paths"]
+
+    def with_paths(self, items: Mapping[str, Any], **more: Any) -> OpenAPI:
+        """A judge of these path items alone."""
+        judged = {path: for_judge(self._with_plain_parameters(item)) for path, item in items.items()}
+        config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
+        return OpenAPI.from_dict({**self._root, "paths": {**self._others, **judged}, **more}, config)
+
+    def _with_plain_parameters(self, node: Any) -> Any:
+        """A path item or an operation whose parameters may be written: ``readOnly`` counts for properties alone, and
+        openapi-core takes it for the schema of a parameter too."""
+        made = {key: self._with_plain_parameters(one) if key in METHODS else one for key, one in node.items()}
+        if "parameters" in node:
+            made["parameters"] = [self._plain_parameter(one) for one in node["parameters"]]
+        return made
+
+    def _plain_parameter(self, node: Any) -> Any:
+        parameter = followed(self._root, node)
+        return {**parameter, "schema": self._plain(parameter["schema"])} if "schema" in parameter else parameter
+
+    def _plain(self, node: Any) -> Any:
+        schema = {key: one for key, one in followed(self._root, node).items() if key != "readOnly"}
+        branches = {key: [self._plain(one) for one in schema[key]] for key in _COMPOSITES if key in schema}
+        return schema | branches
+
+
 class OperationJudge:
     """Judges the requests of one operation at a time."""
 
     def __init__(self, file: Path) -> None:
-        text, root = file.read_text("utf-8"), description_root(file)
-        # openapi-core does not read Swagger 2.0, so that it is given what we make of it.
-        self._root = as_openapi(root) if "swagger" in root else root
-        self._root = {**self._root, "servers": [{"url": f"{HOST}/v1"}]}
-        components = self._root.get("components", {})
-        bodies = for_judge(components.get("requestBodies", {}))
-        self._root["components"] = {**components, "requestBodies": bodies}
-        self._readers = _readers(text)
-        # Parts of other paths may be referred to: those stay, at a server that no request goes to.
-        others = self._root["paths"] if '"#/paths/' in text or "'#/paths/" in text else {}
-        self._others = {path: {**item, "servers": [{"url": "http://other.invalid"}]} for path, item in others.items()}
+        self._description = _JudgedDescription(description_root(file))
         self._openapi: OpenAPI | None = None
         self.operation = ""
         self.faults: list[str] = []
@@ -53,12 +90,9 @@ class OperationJudge:
 
     def begin(self, operation: ApiOperation) -> None:
         self.operation = operation.key
-        item = {key: value for key, value in self._root["paths"][operation.path].items() if key != "servers"}
+        item = {key: value for key, value in self._description.paths[operation.path].items() if key != "servers"}
         method = {key: value for key, value in item[operation.method.lower()].items() if key != "servers"}
-        paths = dict(self._others)
-        paths[operation.path] = for_judge({**item, operation.method.lower(): method})
-        config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
-        self._openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
+        self._openapi = self._description.with_paths({operation.path: {**item, operation.method.lower(): method}})
 
     def __call__(self, asked: Asked) -> Said:
         assert self._openapi is not None
@@ -67,29 +101,68 @@ class OperationJudge:
             self.right += 1
         except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
             request = f"{asked.path}?{asked.raw_query} {asked.body[:300]!r}"
-            self.faults.append(f"{self.operation}: {error!r} {error.__cause__!r}"[:500] + f": {request}"[:600])
+            self.faults.append(f"{self.operation}: {_reason(error)}: {request[:400]}")
         return Said(200, {})
 
 
 class PathJudge:
-    """Judges each request by the operations whose paths it may have."""
+    """Judges each request by the operations whose paths it may have, without their security."""
 
     def __init__(self, root: dict[str, Any]) -> None:
-        self._root = {**root, "servers": [{"url": f"{HOST}/v1"}], "security": []}
-        self._readers = _readers(json.dumps(root, default=str))
-        self._paths = [(_pattern(path), path, _bare(item)) for path, item in root["paths"].items()]
+        self._description = _JudgedDescription(root)
+        self._paths = [(_pattern(path), path, _bare(item)) for path, item in self._description.paths.items()]
         self.faults: list[str] = []
 
     def __call__(self, asked: Asked) -> Said:
         asked_path = asked.path.removeprefix("/v1")
-        paths = {path: for_judge(item) for pattern, path, item in self._paths if pattern.fullmatch(asked_path)}
+        items = {path: item for pattern, path, item in self._paths if pattern.fullmatch(asked_path)}
         try:
-            config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
-            openapi = OpenAPI.from_dict({**self._root, "paths": paths}, config)
-            openapi.validate_request(JudgedRequest(asked, HOST))
+            self._description.with_paths(items, security=[]).validate_request(JudgedRequest(asked, HOST))
         except Exception as error:  # noqa: BLE001 - whatever the judge says is the verdict
-            self.faults.append(f"{asked.method} {asked.path}?{asked.raw_query}: {error!r} {error.__cause__!r}"[:400])
+            self.faults.append(f"{asked.method} {asked.path}?{asked.raw_query[:200]}: {_reason(error)}")
         return Said(200, {})
+
+
+def followed(root: Mapping[str, Any], node: Any) -> Any:
+    """The node to which a reference leads."""
+    while "$ref" in node:
+        reference = node["$ref"]
+        node = root
+        for part in reference.removeprefix("#/").split("/"):
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
+            node = node[int(key)] if isinstance(node, list) else node[key]
+    return node
+
+
+def _without_lost_discriminators(value: Any, root: Mapping[str, Any]) -> Any:
+    """A description without the discriminators whose names lead to no schema. openapi-core takes each name for one,
+    though branches judge a value as well, and though OpenAPI 3.1 has a discriminator for an annotation."""
+    if isinstance(value, list):
+        return [_without_lost_discriminators(one, root) for one in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _without_lost_discriminators(one, root) for key, one in value.items()}
+    discriminator = value.get("discriminator")
+    if isinstance(discriminator, dict) and "propertyName" in discriminator and _is_lost(value, discriminator, root):
+        del made["discriminator"]
+    return made
+
+
+def _is_lost(schema: Mapping[str, Any], discriminator: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+    if "mapping" not in discriminator:
+        return "oneOf" in schema or "anyOf" in schema
+    names = root.get("components", {}).get("schemas", {})
+    known = {*names, *(f"#/components/schemas/{name}" for name in names)}
+    return not known.issuperset(discriminator["mapping"].values())
+
+
+def _reason(error: Exception) -> str:
+    """What the judge says, at the innermost place that it names."""
+    errors = getattr(error.__cause__, "schema_errors", ())
+    if not errors:
+        return f"{error!r} {error.__cause__!r}"[:300]
+    found = best_match(errors)
+    return f"{error!r} {found.json_path}: {found.message[-200:]}"
 
 
 def _pattern(path: str) -> re.Pattern[str]:

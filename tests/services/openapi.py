@@ -7,6 +7,7 @@ them: ``uritemplate`` does, in tests/unit/toolbox/test_openapi_requests.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,16 @@ class _Body(bytes):
         return True
 
 
+_STRUCTURE = re.compile("%(?:2f|3f|23|25)", re.IGNORECASE)
+"""What would be structure, were it decoded: ``/``, ``?``, ``#`` and ``%``."""
+
+
 class JudgedRequest:
-    """A request as it came, in the form that openapi-core reads."""
+    """A request as it came, in the form that openapi-core reads: it does not decode the values in a path."""
 
     def __init__(self, asked: Asked, host: str) -> None:
         self.host_url = host
-        self.path = asked.path
+        self.path = unquote(_STRUCTURE.sub(lambda sign: f"%25{sign[0][1:]}", asked.path))
         self.method = asked.method.lower()
         self.body = _Body(asked.body) if "content-type" in asked.headers else None
         self.content_type = asked.headers.get("content-type", "application/octet-stream")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ from tooltrue_toolbox.openapi.texts import identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.tool_definition import argument_names, input_schema
 from tooltrue_toolbox.openapi.yaml_reader import YamlRefused, read_yaml
 
+FORM = "application/x-www-form-urlencoded"
 PETSTORE = Path(__file__).parents[2] / "data" / "openapi" / "petstore.yaml"
 
 
@@ -210,11 +212,28 @@ def test_an_operation_with_another_server_than_most_is_left_out(tmp_path: Path):
         ("/a", {**OK, "parameters": [{"name": "Host", "in": "header", "required": True, "schema": {}}]}, "TT6855"),
         ("/a", {**OK, "parameters": [{"$ref": "#/components/parameters/none"}]}, "TT6850"),
         ("/a", {**OK, "requestBody": {"content": {"multipart/mixed": {"schema": {}}}}}, "TT6857"),
+        ("/a", {**OK, "requestBody": {"content": {"multipart/form-data": {"schema": {"type": "string"}}}}}, "TT6907"),
+        ("/a", {**OK, "requestBody": {"content": {FORM: {"schema": {"type": "array", "items": {}}}}}}, "TT6907"),
     ],
 )
 def test_an_operation_that_cannot_be_served_is_left_out(tmp_path: Path, path: str, operation: Any, code: str):
     api = api_of(tmp_path, {path: {"get": operation}})
     assert [(one.key, one.problem.code) for one in api.left_out] == [(f"GET {path}", code)]
+
+
+@pytest.mark.parametrize("media_type", [FORM, "multipart/form-data"])
+def test_a_required_list_of_a_form_has_an_item(tmp_path: Path, media_type: str):
+    a_list = {"type": "array", "items": {"type": "string"}}
+    schema = {
+        "type": "object",
+        "required": ["needed", "many", "name"],
+        "properties": {"needed": a_list, "many": {**a_list, "minItems": 2}, "other": a_list, "name": {}},
+    }
+    body = {"content": {media_type: {"schema": schema}}}
+    (operation,) = api_of(tmp_path, {"/a": {"post": {**OK, "requestBody": body}}}).operations
+    assert operation.body is not None
+    properties = operation.body.schema["properties"]
+    assert [one.get("minItems") for one in properties.values()] == [1, 2, None, None]
 
 
 def test_headers_that_openapi_describes_elsewhere_are_no_arguments(tmp_path: Path):
@@ -433,7 +452,10 @@ def test_a_converted_schema_accepts_what_another_judge_accepts(schema: Any, valu
         ({"type": "integer", "minimum": 1, "exclusiveMinimum": False}, {"type": "integer", "minimum": 1}),
         ({"type": "integer", "format": "int64", "example": 5}, {"type": "integer", "examples": [5]}),
         ({"type": "integer", "example": "five", "default": "six"}, {"type": "integer"}),
-        ({"type": "string", "format": "byte"}, {"type": "string", "contentEncoding": "base64"}),
+        (
+            {"type": "string", "format": "byte", "pattern": "^[A-Z]+$"},
+            {"type": "string", "contentEncoding": "base64", "pattern": "^[A-Z]+$"},
+        ),
         ({"type": "string", "format": "binary"}, {"type": "string"}),
         ({"type": "string", "format": "date-time"}, {"type": "string", "format": "date-time"}),
         ({"type": "integer", "format": "int32"}, {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}),
@@ -507,6 +529,35 @@ def test_what_lies_behind_many_references_accepts_everything():
         value = {"a": value}
     assert compiled.accepts(value)
     assert not compiled.accepts({"a": {"a": 1}})
+
+
+@given(st.binary(max_size=40), st.text("AZaz09+/=- é", max_size=9))
+def test_bytes_of_a_request_are_base64(data: bytes, text: str):
+    schema = {"type": "string", "format": "byte"}
+    compiled = compile_schema(converted(schema, "request"), bounds=OWN)
+    assert compiled.accepts(base64.b64encode(data).decode())
+    assert compiled.accepts(text) == is_base64(text)
+    assert compile_schema(converted(schema, "response"), bounds=OWN).accepts(text)
+
+
+def is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def test_an_object_that_is_not_described_is_an_object():
+    chain = chain_of(12) | {"S12": {"type": "object", "nullable": True}}
+    compiled = compile_schema(converted({"$ref": "#/components/schemas/S0"}, "request", **chain), bounds=OWN)
+
+    def nested(depth: int, value: Any) -> Any:
+        return {"a": nested(depth - 1, value)} if depth else value
+
+    assert compiled.accepts(nested(8, {"other": [1]}))
+    assert not compiled.accepts(nested(8, "text"))
+    assert compiled.accepts(nested(9, "text"))
 
 
 def test_a_component_is_converted_once_for_all_tools():

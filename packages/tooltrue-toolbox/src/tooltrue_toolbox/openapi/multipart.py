@@ -1,5 +1,5 @@
 """Bodies of the media type ``multipart/form-data`` (RFC 7578): which parts of a description are files, and how the
-parts are written.
+parts are written. What forms of both media types have in common is here too.
 
 A file is an argument by reference (``file_references.py``), whatever its schema in the description. Pure.
 """
@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from tooltrue.jsonrpc.messages import Json, encode, is_array, is_object
-from tooltrue_toolbox.openapi.document import ApiDescription, Node
+from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
 from tooltrue_toolbox.openapi.file_references import BYTES, SentFile
 from tooltrue_toolbox.openapi.operation import Body, BodyPart
 from tooltrue_toolbox.openapi.parameter_styles import scalar_text
+from tooltrue_toolbox.openapi.wording import REASON_FORM_NOT_OBJECT
 
 __all__ = [
     "FILE_SCHEMA",
     "content_type_of",
     "file_references",
     "file_text",
+    "form_schema",
     "multipart_content",
     "multipart_schema",
 ]
@@ -38,12 +40,30 @@ _JSON: Final = "application/json"
 # --- the description --------------------------------------------------------------------------------------------------
 
 
+def form_schema(description: ApiDescription, schema: Json) -> Node:
+    """The schema of an object whose properties become fields or parts. A list that is required has an item: an empty
+    one is written as no field. Raises :class:`UnusablePart` for a schema of something else than an object."""
+    node = _followed(description, schema)
+    if node.get("type", "object") not in ("object", ["object"]):
+        raise UnusablePart(REASON_FORM_NOT_OBJECT)
+    required, properties = node.get("required"), node.get("properties")
+    if not is_array(required) or not is_object(properties):
+        return node
+    lists = {name: _followed(description, properties[name]) for name in required if name in properties}
+    filled = {
+        name: {**one, "minItems": max(1, one.get("minItems", 0))}
+        for name, one in lists.items()
+        if one.get("type") == "array"
+    }
+    return {**node, "properties": {**properties, **filled}}
+
+
 def multipart_schema(
     description: ApiDescription, schema: Json, encodings: Mapping[str, Json]
 ) -> tuple[Node, dict[str, BodyPart]]:
     """The schema of the argument for a multipart body, in which each file is a reference, and the parts that are more
     than a plain text. Raises ``UnusablePart``."""
-    object_schema = dict(_merged(description, schema))
+    object_schema = dict(form_schema(description, dict(_merged(description, schema))))
     properties, parts = dict[str, Json](), dict[str, BodyPart]()
     for name, node in _members(object_schema.get("properties")):
         encoding = encodings.get(name)

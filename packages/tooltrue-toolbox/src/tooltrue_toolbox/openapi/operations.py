@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.document import ApiDescription, Node, UnusablePart
-from tooltrue_toolbox.openapi.multipart import FILE_SCHEMA, file_text, multipart_schema
+from tooltrue_toolbox.openapi.multipart import FILE_SCHEMA, file_text, form_schema, multipart_schema
 from tooltrue_toolbox.openapi.operation import (
     EFFECT_LEVELS,
     ApiOperation,
@@ -284,6 +284,8 @@ class _OperationReader:
         if kind == "multipart":
             encodings = media.get("encoding")
             schema, parts = multipart_schema(self._description, schema, encodings if is_object(encodings) else {})
+        elif kind == "form":
+            schema = form_schema(self._description, schema)
         elif kind == "bytes":
             schema = dict(FILE_SCHEMA)
         return Body(

@@ -6,7 +6,8 @@ The converted schema accepts what the original accepts, with some differences:
 - in a request there are no properties that are ``readOnly``, and in a response none that are ``writeOnly``;
 - what JSON cannot hold or a validator cannot judge is left out: formats of other systems, and ``x-`` keywords;
 - a branch that a ``discriminator`` maps accepts the mapped names alone;
-- what lies behind many references accepts every value: the API itself judges it;
+- what lies behind many references accepts every value, or every object: the API itself judges it;
+- bytes (the format ``byte``) are base64 in a request, and not looked at in a response;
 - what accepts nothing is taken for a mistake: an ``enum`` without one value of its ``type``, and a required property
   that is neither described nor permitted, which is not required then.
 """
@@ -37,7 +38,8 @@ Direction: TypeAlias = Literal["request", "response"]
 _MAX_NODES: Final = 4_000
 _MAX_DEPTH: Final = 40
 _MAX_DESCRIBED: Final = 1_200
-"""The parts of schemas after which nothing more is described: a definition beyond it accepts every value."""
+"""The parts of schemas after which nothing more is described: a definition beyond it accepts every value, or every
+object."""
 _MAX_LEVELS: Final = 8
 _CUT: Final[Mapping[str, Json]] = {"description": "Not described here: see the documentation of the API."}
 _TEXT: Final = 240
@@ -113,6 +115,7 @@ _TYPES: Final[Mapping[str, Any]] = {
     "boolean": bool,
     "null": type(None),
 }
+_BASE64: Final = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 _INT32: Final = (-(2**31), 2**31 - 1)
 
 
@@ -141,7 +144,7 @@ class SchemaConversion:
             self._level += 1
             for name, reference in level:
                 if self._level > _MAX_LEVELS or self._nodes > _MAX_DESCRIBED:
-                    self.definitions[name] = dict(_CUT)
+                    self.definitions[name] = self._components.cut(reference)
                     continue
                 part = self._components.at(reference)
                 pending += self._entered(part)
@@ -183,6 +186,12 @@ class _Components:
         if reference not in self._parts:
             self._parts[reference] = self.part(self._description.at(reference))
         return self._parts[reference]
+
+    def cut(self, reference: str) -> dict[str, Json]:
+        """What is left of a schema that is not described: that it is an object, if it is one."""
+        schema = self._description.at(reference)
+        is_any_object = is_object(schema) and schema.get("type") == "object" and schema.get("nullable") is not True
+        return {"type": "object", **_CUT} if is_any_object else dict(_CUT)
 
     def part(self, schema: Json) -> _Part:
         conversion = _PartConversion(self._description, self._direction, self._has_patterns, self.name_of)
@@ -311,6 +320,8 @@ class _PartConversion:
                 made.setdefault("maximum", _INT32[1])
         elif name == "byte" and node.get("type") == "string":
             made["contentEncoding"] = "base64"
+            if self._has_patterns and self._direction == "request":
+                made.setdefault("pattern", _BASE64)
         elif name in _FORMATS and node.get("type") in ("string", None):
             made["format"] = name
 

@@ -255,6 +255,11 @@ REASON_BODY_MEDIA_TYPE: Final = message(
     "its body is none of JSON, a form, text and bytes ({types})",
     "其请求体不是 JSON、表单、文本或字节（{types}）",
 )
+REASON_FORM_NOT_OBJECT: Final = message(
+    "TT6907",
+    "its body is a form, and the schema of it is not that of an object",
+    "其请求体是表单，但其架构不是对象的架构",
+)
 REASON_SCHEMA_TOO_LARGE: Final = message(
     "TT6858", "its schema has more than {limit} parts", "其架构超过 {limit} 个部分"
 )

@@ -22,7 +22,7 @@ from tooltrue.protocol.schema import OWN, Schema, compile_schema
 from tooltrue.testing.invalid_values import BREAKS_IN_WAYS, attempts
 from tooltrue.testing.valid_values import TRIES, Beyond, Maker, Node, Path, json_path, named_values, text_of
 
-__all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of"]
+__all__ = ["Invalid", "Missing", "Samples", "Valid", "samples", "samples_of", "valid_samples"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,8 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
 
     Fewer if there are no more distinct ones. The same for the same schema, seed and count.
     """
-    maker = Maker(schema.definition, Random(seed))
-    named_samples = [Valid(value, origin) for origin, value in named_values(schema.definition)]
-    declared = [sample for sample in named_samples if schema.accepts(sample.value)]
-    least, generated = _parted(_generated(schema, maker, count))
-    edges = [*least, *islice(_edges(schema, [*declared, *least, *generated]), count // 2)]
-    usual = _different([*declared, *generated])[: max(count - len(edges), len(declared), 1)]
-    valid = _different([*usual, *edges])[: max(count, len(declared))]
+    maker, named_samples = Maker(schema.definition, Random(seed)), _named(schema)
+    valid = _valid(schema, maker, named_samples, count)
     invalid, missing = _invalid_samples(schema, maker, [sample.value for sample in valid])
     missing = [*missing, *_never_there(schema.definition, valid)] if valid else [Missing("valid", "$")]
     given_up = [Missing(rule, path) for rule, path in maker.given_up]
@@ -84,9 +79,26 @@ def samples(schema: Schema, *, seed: int = 0, count: int = 20) -> Samples:
     return Samples(tuple(valid), tuple(invalid), tuple(dict.fromkeys((*given_up, *missing))), bad)
 
 
+def valid_samples(schema: Schema, *, seed: int = 0, count: int = 20) -> tuple[Valid, ...]:
+    """The ``valid`` values of :func:`samples`, without the work for the others."""
+    return tuple(_valid(schema, Maker(schema.definition, Random(seed)), _named(schema), count))
+
+
 def samples_of(definition: Mapping[str, Any], *, seed: int = 0, count: int = 20) -> Samples:
     """:func:`samples` for an uncompiled schema. Raises ``SchemaError`` for an invalid one."""
     return samples(compile_schema(definition, bounds=OWN), seed=seed, count=count)
+
+
+def _named(schema: Schema) -> list[Valid]:
+    return [Valid(value, origin) for origin, value in named_values(schema.definition)]
+
+
+def _valid(schema: Schema, maker: Maker, named_samples: list[Valid], count: int) -> list[Valid]:
+    declared = [sample for sample in named_samples if schema.accepts(sample.value)]
+    least, generated = _parted(_generated(schema, maker, count))
+    edges = [*least, *islice(_edges(schema, [*declared, *least, *generated]), count // 2)]
+    usual = _different([*declared, *generated])[: max(count - len(edges), len(declared), 1)]
+    return _different([*usual, *edges])[: max(count, len(declared))]
 
 
 def _parted(candidates: Iterator[Valid]) -> tuple[list[Valid], list[Valid]]:
