@@ -19,6 +19,7 @@ from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue_toolbox.openapi.document import ApiDescription, UnusablePart, read_description
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
 from tooltrue_toolbox.openapi.operations import DescribedApi, read_api
+from tooltrue_toolbox.openapi.response_check import output_schema
 from tooltrue_toolbox.openapi.schema_conversion import Direction, SchemaConversion
 from tooltrue_toolbox.openapi.texts import identifier, plain_text, shortened
 from tooltrue_toolbox.openapi.tool_definition import argument_names, input_schema
@@ -276,6 +277,70 @@ def test_two_operations_never_share_a_name(tmp_path: Path):
     same = {**OK, "operationId": "Get_Thing"}
     api = api_of(tmp_path, {"/a": {"get": same, "put": {**OK, "operationId": "getThing"}, "post": OK, "delete": OK}})
     assert [form.name for form in forms_of(api)] == ["get_thing", "get_thing_2", "post_a", "delete_a"]
+
+
+def test_swagger_2_in_several_files_is_that_of_one_file(tmp_path: Path):
+    pet = {
+        "type": "object",
+        "properties": {"friend": {"$ref": "#/definitions/Pet"}, "tag": {"$ref": "#/definitions/Tag"}},
+    }
+    tag = {"type": "string"}
+    limit = {"name": "limit", "in": "query", "type": "integer", "maximum": 9}
+    whole = {"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}
+    found = {"description": "The pet", "schema": {"$ref": "#/definitions/Pet"}}
+    path = {
+        "parameters": [{"$ref": "#/parameters/limit"}],
+        "post": {"operationId": "add", "parameters": [whole], "responses": {"200": {"$ref": "#/responses/found"}}},
+    }
+    base = {"swagger": "2.0", "info": {"title": "T", "version": "1"}}
+    parts = {"definitions": {"Pet": pet, "Tag": tag}, "parameters": {"limit": limit}, "responses": {"found": found}}
+    one = read_api(read_description(written(tmp_path, {**base, "paths": {"/pets": path}, **parts}, "one.json")))
+
+    (tmp_path / "parts").mkdir()
+    written(tmp_path / "parts", json.dumps(path).replace('"#/', '"shared.json#/'), "paths.json")
+    written(
+        tmp_path / "parts",
+        json.dumps(parts).replace("#/definitions/Tag", "../api.json#/definitions/Tag"),
+        "shared.json",
+    )
+    several = {**base, "paths": {"/pets": {"$ref": "parts/paths.json"}}, "definitions": {"Tag": tag}}
+    read = read_api(read_description(written(tmp_path, several)))
+    assert ([schemas_of(api) for api in (one, read)], read.left_out) == ([SCHEMAS_OF_PETS] * 2, ())
+
+
+SCHEMAS_OF_PETS = [
+    {
+        "properties": {
+            "limit": {"type": "integer", "maximum": 9, "description": "The query parameter limit of the API"},
+            "body": {"$ref": "#/$defs/pet", "description": "The content of the request"},
+        },
+        "$defs": {
+            "pet": {"type": "object", "properties": {"friend": {"$ref": "#/$defs/pet"}, "tag": {"type": "string"}}}
+        },
+    },
+    {"$ref": "#/$defs/pet"},
+]
+
+
+def schemas_of(api: DescribedApi) -> list[Any]:
+    """The arguments of the one tool, and its answer."""
+    (form,) = forms_of(api)
+    arguments, answer = (
+        input_schema(api.description, form, patterns=True),
+        output_schema(api.description, form.operation),
+    )
+    assert answer is not None
+    return [{key: arguments[key] for key in ("properties", "$defs")}, {"$ref": answer["$ref"]}]
+
+
+@pytest.mark.parametrize("reference", ["../outside.json#/limit", "missing.json#/limit", "http://127.0.0.1:9/a.json"])
+def test_a_parameter_of_swagger_2_that_lies_elsewhere_takes_its_operation_away(tmp_path: Path, reference: str):
+    get = {"parameters": [{"$ref": reference}], "responses": {"200": {"description": "Fine"}}}
+    (tmp_path / "inside").mkdir()
+    written(tmp_path, {"limit": {"name": "limit", "in": "query", "type": "integer"}}, "outside.json")
+    root = {"swagger": "2.0", "info": {"title": "T", "version": "1"}, "paths": {"/pets": {"get": get}}}
+    api = read_api(read_description(written(tmp_path / "inside", root)))
+    assert [(one.key, one.problem.code) for one in api.left_out] == [("GET /pets", "TT6932")]
 
 
 def test_swagger_2_is_converted(tmp_path: Path):

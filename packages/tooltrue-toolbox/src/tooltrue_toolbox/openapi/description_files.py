@@ -19,7 +19,7 @@ from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue.wording import Worded
 from tooltrue_toolbox.openapi.wording import REASON_TOO_MANY_FILES
 
-__all__ = ["DescriptionFiles", "FileRefused", "Read", "gather_files", "read_beneath", "value_at"]
+__all__ = ["NO_FILES", "DescriptionFiles", "FileRefused", "Read", "gather_files", "read_beneath", "value_at"]
 
 _MAX_FILES: Final = 5_000
 _MAX_REFERENCES: Final = 16
@@ -47,6 +47,9 @@ class DescriptionFiles:
 
     contents: Mapping[str, Json] = field(default_factory=dict[str, Json])
     unread: Mapping[str, Worded] = field(default_factory=dict[str, Worded])
+
+
+NO_FILES: Final = DescriptionFiles()
 
 
 def read_beneath(folder: Path, name: str, limit: int) -> bytes:

@@ -22,7 +22,7 @@ from tooltrue_toolbox.openapi.description_files import (
     read_beneath,
     value_at,
 )
-from tooltrue_toolbox.openapi.swagger import as_openapi
+from tooltrue_toolbox.openapi.swagger import as_openapi, moved
 from tooltrue_toolbox.openapi.validation import first_problem
 from tooltrue_toolbox.openapi.wording import (
     DESCRIPTION_DIALECT_UNKNOWN,
@@ -110,8 +110,8 @@ class ApiDescription:
 def read_description(file: Path) -> ApiDescription:
     """Read a description, as JSON or YAML: OpenAPI 3.0 to 3.2, or Swagger 2.0, which is converted.
 
-    References of OpenAPI 3 to files in the folder of the description, and below it, are followed. All other files and
-    every address stay closed: what refers to them cannot be used. Raises ``ConfigurationError``: it cannot be read, or
+    References to files in the folder of the description, and below it, are followed. All other files and every address
+    stay closed: what refers to them cannot be used. Raises ``ConfigurationError``: it cannot be read, or
     its form is not valid.
     """
     try:
@@ -139,12 +139,15 @@ def _description(root: dict[str, Json], place: str, own_name: str, content_of: R
     version, files = _version(root, place), DescriptionFiles()
     if (dialect := root.get("jsonSchemaDialect", _DIALECTS[0])) not in _DIALECTS:
         raise ConfigurationError.of(DESCRIPTION_DIALECT_UNKNOWN, file=place, dialect=str(dialect)[:200])
-    if content_of is not None and version != "2.0" and _has_outward_reference(root):
+    if content_of is not None and _has_outward_reference(root):
         root, files = gather_files(root, own_name, content_of)
     if (problem := first_problem(root, version)) is not None:
         where, text = problem
         raise ConfigurationError.of(DESCRIPTION_INVALID, file=place, place=where, problem=text)
-    return ApiDescription(as_openapi(root), "3.0") if version == "2.0" else ApiDescription(root, version, files)
+    if version != "2.0":
+        return ApiDescription(root, version, files)
+    contents = {name: moved(content) for name, content in files.contents.items()}
+    return ApiDescription(as_openapi(root, files), "3.0", DescriptionFiles(contents, files.unread))
 
 
 class _FolderReader:
