@@ -25,7 +25,12 @@ OWNERS = {
     "docstring_parser": ("tools/docstrings.py",),
     "uvicorn": ("transport/http_runner.py",),
     "starlette": ("server/starlette_routes.py", "tooltrue_console/web.py"),
-    "httpx2": ("transport/event_streams.py", "transport/fetch.py", "host/models/anthropic_sdk.py"),
+    "httpx2": (
+        "transport/event_streams.py",
+        "transport/fetch.py",
+        "transport/kept_connections.py",
+        "host/models/anthropic_sdk.py",
+    ),
     "httptools": ("transport/http_connection.py", "transport/http_protocol.py"),
     "click": ("cli/", "tooltrue_check/cli/", "tooltrue_console/cli/", "tooltrue_toolbox/cli/"),
     "sqlite3": ("state/", "tools/search/index.py", "tooltrue_toolbox/database.py", "tooltrue_toolbox/sql/sqlite.py"),

@@ -68,16 +68,17 @@ class ApiAnswer:
 class ApiClient:
     """Sends requests to the API. Redirects are not followed, so that a secret goes to its address alone. A request that
     only reads is repeated while the API is busy; any other is sent once. One whose token is refused is sent once more,
-    with another. ``fetcher_with`` makes the fetcher of the API for one client certificate, or for none."""
+    with another. ``fetcher_with`` makes the fetcher of the API for one client certificate, or for none; its second
+    argument is whether connections are used again, which those with the token of a caller are not."""
 
     def __init__(
         self,
-        fetcher_with: Callable[[ssl.SSLContext | None], Fetcher],
+        fetcher_with: Callable[[ssl.SSLContext | None, bool], Fetcher],
         credentials: ApiCredentials,
         patience: ServicePatience,
     ) -> None:
         self._fetcher_with = fetcher_with
-        self._fetchers: dict[ssl.SSLContext | None, Fetcher] = {}
+        self._fetchers: dict[tuple[ssl.SSLContext | None, bool], Fetcher] = {}
         self._answers = AnswerCache()
         self._credentials = credentials
         self._patience = patience
@@ -118,9 +119,10 @@ class ApiClient:
     async def _response(self, filled: FilledRequest, operation: ApiOperation) -> FetchResponse:
         request = filled.request
         headers = {"user-agent": f"tooltrue/{__version__}", "accept": _accept(operation), **request.headers}
-        if filled.tls not in self._fetchers:
-            self._fetchers[filled.tls] = self._fetcher_with(filled.tls)
-        fetcher = self._fetchers[filled.tls]
+        key = (filled.tls, not self._credentials.are_of_callers(operation))
+        if key not in self._fetchers:
+            self._fetchers[key] = self._fetcher_with(*key)
+        fetcher = self._fetchers[key]
 
         async def send() -> FetchResponse:
             return await fetcher.request(request.method, request.url, headers=headers, content=request.content)

@@ -18,6 +18,7 @@ from tooltrue.tools.settings import ToolSettings
 from tooltrue.tools.vocabulary import RequestContext
 from tooltrue.transport import fetch
 from tooltrue.transport.fetch import AppFetcher, Fetcher, Resolve
+from tooltrue.transport.kept_connections import KeptConnections
 from tooltrue.wording import LABEL_NONE, Worded, coded_sentence
 from tooltrue_toolbox.openapi.api_client import ApiClient
 from tooltrue_toolbox.openapi.credentials import ApiCredentials, SchemeSecret, secrets_from
@@ -159,7 +160,9 @@ def toolset(api: DescribedApi, forms: Sequence[Form], settings: ApiSettings) -> 
     """
     _check_url(api, settings.url)
 
-    def fetcher_with(tls: ssl.SSLContext | None) -> Fetcher:
+    kept = KeptConnections()
+
+    def fetcher_with(tls: ssl.SSLContext | None, keeps: bool) -> Fetcher:
         if settings.app is not None:
             return AppFetcher(settings.app, seconds=settings.seconds, max_bytes=settings.max_bytes)
         return Fetcher(
@@ -168,6 +171,7 @@ def toolset(api: DescribedApi, forms: Sequence[Form], settings: ApiSettings) -> 
             seconds=settings.seconds,
             max_bytes=settings.max_bytes,
             named_tls=tls,
+            kept=kept if keeps else None,
         )
 
     credentials = ApiCredentials(api.schemes, settings.secrets)

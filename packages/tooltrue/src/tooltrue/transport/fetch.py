@@ -27,6 +27,7 @@ from tooltrue.errors import TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
+from tooltrue.transport.kept_connections import ConnectionPlace, KeptConnections
 from tooltrue.transport.urls import Origin, joined, origin_of
 from tooltrue.transport.wording import (
     FETCH_FAILED,
@@ -63,6 +64,7 @@ OnProgress: TypeAlias = Callable[[int, int | None], None]
 Before: TypeAlias = Callable[[str], Awaitable[None]]
 """Callback for each URL before it is requested, redirects included; an exception that it raises ends the request."""
 
+_READING = frozenset(("GET", "HEAD", "QUERY"))
 _MOVED = frozenset((301, 302, 303, 307, 308))
 _ANYWHERE = frozenset(("accept", "accept-language", "user-agent"))
 """The headers that are kept when a redirect leads to another origin: those that do not identify the caller."""
@@ -102,7 +104,9 @@ class Fetcher:
     address of the party that names the URL; a party on this machine may name addresses of this machine, a party in a
     private network those of private networks. ``plain``: allow HTTP without TLS. ``ports``: the ports allowed at
     origins that the operator has not named; default: all. ``redirects``: the maximum that ``request`` follows.
-    ``named_tls``: the TLS of named origins, such as one with a client certificate; no other origin sees it.
+    ``named_tls``: the TLS of named origins, such as one with a client certificate; no other origin sees it. ``kept``:
+    the connections that requests which read use again, after the same checks; any other request has a connection of its
+    own, since it cannot be repeated on another if that is closed meanwhile.
     """
 
     def __init__(
@@ -117,6 +121,7 @@ class Fetcher:
         ports: Iterable[int] | None = None,
         redirects: int = 0,
         named_tls: ssl.SSLContext | None = None,
+        kept: KeptConnections | None = None,
     ) -> None:
         self._named = frozenset(map(origin_of, named))
         self._beside = beside
@@ -127,6 +132,7 @@ class Fetcher:
         self._ports = None if ports is None else frozenset(ports)
         self._redirects = redirects
         self._named_tls = named_tls
+        self._kept = kept
         self._tls: ssl.SSLContext | None = None
 
     async def get(self, url: str) -> Fetched:
@@ -241,14 +247,28 @@ class Fetcher:
             },
             data=data,
             content=content,
-            extensions={"sni_hostname": parts.hostname or ""},  # the certificate is for the name, not the address
+            extensions={
+                "sni_hostname": parts.hostname or "",  # the certificate is for the name, not the address
+                "timeout": httpx2.Timeout(self._seconds).as_dict(),
+            },
         )
+        if self._kept is not None and method in _READING:
+            async with (
+                self._kept.transport(self._place(url, address), self._context(url)) as transport,
+                contextlib.aclosing(await transport.handle_async_request(request)) as response,
+            ):
+                yield response
+            return
         async with (
-            # Connections are not reused: another name may lead to the same address.
+            # Another name may lead to the same address, so that no other request has this connection.
             httpx2.AsyncClient(verify=self._context(url), trust_env=False, timeout=self._seconds) as client,
             contextlib.aclosing(await client.send(request, auth=auth, stream=True, follow_redirects=False)) as response,
         ):
             yield response
+
+    def _place(self, url: str, address: IpAddress) -> ConnectionPlace:
+        origin = origin_of(url)
+        return ConnectionPlace(origin.scheme, origin.host, origin.port, address, id(self._context(url)))
 
     def _context(self, url: str) -> ssl.SSLContext | bool:
         origin = origin_of(url)
