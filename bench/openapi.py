@@ -32,22 +32,27 @@ from support.website import Said, running
 from tooltrue import Client
 from tooltrue.errors import TooltrueError
 from tooltrue.jsonrpc.messages import encode
-from tooltrue.testing.generate import samples_of
+from tooltrue.protocol.schema import OWN, compile_schema
+from tooltrue.testing.generate import valid_samples
 
 _CALL_SECONDS = 20.0
+_SIDE_SECONDS = 900.0
+"""For the start and all calls of one description."""
 _HEAD = """\
 | API | operations | | tools | tokens | requests | judged right | calls without a request |
 |---|---:|---|---:|---:|---:|---:|---:|"""
 
 
-def report(rounds: int, seconds: float) -> int:
-    """Print the tables. Return 0: they are a comparison, and no check."""
+def report(rounds: int, seconds: float, names: frozenset[str]) -> int:
+    """Print the tables, that of calls for the APIs of these names, or for all. Return 0: they are a comparison, and no
+    check."""
     known = {"tooltrue": sides.ours(), (peer := sides.peer("fastmcp")).name: peer}
     commands = {name: side.script("openapi") for name, side in known.items()}
     with tempfile.TemporaryDirectory() as folder:
         print(_HEAD, flush=True)
         for api in APIS:
-            _compare(api, commands, Path(folder))
+            if not names or api.name in names:
+                _compare(api, commands, Path(folder))
         print()
         _compare_escapes(commands, Path(folder))
         print()
@@ -65,7 +70,7 @@ def _compare(api: Api, commands: Mapping[str, Command], folder: Path) -> None:
     for name, command in commands.items():
         judge = PathJudge(root)
         with running(judge) as site:
-            cells = asyncio.run(_with(command, file, f"{site.url}/v1", _generated_calls)) or ("not loaded", "", "")
+            cells = asyncio.run(_with(command, file, f"{site.url}/v1", _generated_calls)) or ("–", "", "")
         sent = len(site.asked)
         tools, tokens, silent = cells
         print(
@@ -79,7 +84,7 @@ def _compare(api: Api, commands: Mapping[str, Command], folder: Path) -> None:
 async def _with(command: Command, file: Path, url: str, use: Callable[[Client], Any]) -> Any:
     """The result of ``use`` with a client of this server; ``None`` if the server does not start."""
     try:
-        async with Client([*command, str(file), url]) as client:
+        async with asyncio.timeout(_SIDE_SECONDS), Client([*command, str(file), url]) as client:
             return await use(client)
     except (TooltrueError, OSError, TimeoutError) as error:
         print(f"{command[0]}: {error}"[:300], file=sys.stderr)
@@ -92,7 +97,7 @@ async def _generated_calls(client: Client) -> tuple[int, str, int]:
     silent = 0
     for tool in tools:
         try:  # a schema that is not valid has no arguments
-            samples = samples_of(tool.inputSchema, seed=7, count=1).valid[:1]
+            samples = valid_samples(compile_schema(tool.inputSchema, bounds=OWN), seed=7, count=1)[:1]
             async with asyncio.timeout(_CALL_SECONDS):
                 silent += any([(await client.call_tool(tool.name, first_page(one.value))).is_error for one in samples])
         except (TooltrueError, TimeoutError):

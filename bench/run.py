@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_machine(options.rounds), end="\n\n")
         return tasks.report(options.rounds, options.seconds, options.stores)
     if options.openapi:
-        return openapi.report(options.rounds, options.seconds)
+        return openapi.report(options.rounds, options.seconds, frozenset(filter(None, options.apis.split(","))))
     if options.gateway:
         return gateway.report(options.rounds, options.seconds, options.gateways)
     if options.check or options.record:
@@ -74,6 +74,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--tasks", action="store_true", help="tasks instead, to their end, next to those of FastMCP")
     parser.add_argument("--openapi", action="store_true", help="tools of described APIs instead, next to FastMCP's")
+    parser.add_argument("--apis", default="", metavar="NAME,…", help="with --openapi: these APIs; default: all")
     parser.add_argument("--console", action="store_true", help="the pages of the console instead, over a long log")
     parser.add_argument("--records", type=int, default=1_000_000, help="of that log (%(default)s)")
     parser.add_argument("--stores", type=_stores, default=tasks.STORES, metavar="STORE,…", help=", ".join(tasks.STORES))
