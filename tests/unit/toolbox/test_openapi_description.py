@@ -625,6 +625,21 @@ def test_an_object_that_is_not_described_is_an_object():
     assert compiled.accepts(nested(9, "text"))
 
 
+def test_a_schema_within_itself_by_the_keyword_of_2019_09_is_one():
+    one = {
+        "$recursiveAnchor": True,
+        "type": "object",
+        "properties": {"of": {"type": "array", "items": {"oneOf": [{"type": "integer"}, {"$recursiveRef": "#"}]}}},
+        "additionalProperties": False,
+    }
+    reference = {"$ref": "#/components/schemas/One"}
+    compiled = compile_schema(converted(reference, "request", One=one), bounds=OWN)
+    assert [compiled.accepts({"of": [1, {"of": [inner]}]}) for inner in (2, "a", {"of": []})] == [True, False, True]
+    for other in ({"$recursiveRef": "#"}, {"$dynamicRef": "#"}):
+        with pytest.raises(UnusablePart):
+            converted(reference, "request", One={"properties": {"a": other}})
+
+
 def test_a_component_is_converted_once_for_all_tools():
     pet = {"type": "object", "properties": {"name": {"type": "string"}}}
     description = ApiDescription(minimal(components={"schemas": {"Pet": pet}}), "3.0")

@@ -184,7 +184,7 @@ class _Components:
 
     def at(self, reference: str) -> _Part:
         if reference not in self._parts:
-            self._parts[reference] = self.part(self._description.at(reference))
+            self._parts[reference] = self.part(self._description.at(reference), reference)
         return self._parts[reference]
 
     def cut(self, reference: str) -> dict[str, Json]:
@@ -193,8 +193,12 @@ class _Components:
         is_any_object = is_object(schema) and schema.get("type") == "object" and schema.get("nullable") is not True
         return {"type": "object", **_CUT} if is_any_object else dict(_CUT)
 
-    def part(self, schema: Json) -> _Part:
-        conversion = _PartConversion(self._description, self._direction, self._has_patterns, self.name_of)
+    def part(self, schema: Json, own_reference: str = "") -> _Part:
+        is_recursive = is_object(schema) and schema.get("$recursiveAnchor") is True
+        own_reference = own_reference if is_recursive else ""
+        conversion = _PartConversion(
+            self._description, self._direction, self._has_patterns, self.name_of, own_reference
+        )
         converted = _as_object(conversion.convert(schema))
         return _Part(converted, conversion.references, conversion.nodes)
 
@@ -206,15 +210,22 @@ class _Components:
 
 
 class _PartConversion:
-    """The conversion of one schema of a description, up to the references in it."""
+    """The conversion of one schema of a description, up to the references in it. ``recursive``: what ``$recursiveRef``
+    leads to, the keyword of 2019-09 for a schema within itself, which some descriptions have."""
 
     def __init__(
-        self, description: ApiDescription, direction: Direction, has_patterns: bool, name_of: Callable[[str], str]
+        self,
+        description: ApiDescription,
+        direction: Direction,
+        has_patterns: bool,
+        name_of: Callable[[str], str],
+        recursive: str,
     ) -> None:
         self._description = description
         self._direction: Direction = direction
         self._has_patterns = has_patterns
         self._name_of = name_of
+        self._recursive = recursive
         self._hidden = "readOnly" if direction == "request" else "writeOnly"
         self.references: dict[str, str] = {}
         self.nodes = 0
@@ -234,6 +245,8 @@ class _PartConversion:
             raise UnusablePart(REASON_SCHEMA_TOO_LARGE, limit=_MAX_NODES)
         if depth > _MAX_DEPTH:
             raise UnusablePart(REASON_SCHEMA_TOO_DEEP, limit=_MAX_DEPTH)
+        if node.get("$recursiveRef") == "#" and self._recursive:
+            return self._referred(self._recursive)
         if "$dynamicRef" in node or "$recursiveRef" in node:
             raise UnusablePart(REASON_DYNAMIC_REFERENCE)
         if isinstance(new_base := node.get("$id"), str):
@@ -265,6 +278,9 @@ class _PartConversion:
             isinstance(value, dict | list) for key, value in schema.items() if key != "enum"
         ):
             return self._schema(schema, depth + 1) if "$ref" not in schema else self._chained(schema, depth)
+        return self._referred(reference)
+
+    def _referred(self, reference: str) -> Json:
         name = self._name_of(reference)
         self.references[name] = reference
         return {"$ref": f"#/$defs/{name}"}
