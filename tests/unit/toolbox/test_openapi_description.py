@@ -583,6 +583,33 @@ def test_a_discriminator_limits_each_branch_to_its_names():
     assert [compiled.accepts({"kind": name}) for name in ("cat", "dog", "bird")] == [True, True, False]
 
 
+CAT = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}, "a": {"type": "integer"}}}
+DOG = {"type": "object", "required": ["kind", "b"], "properties": {"kind": {"type": "string"}, "b": {"type": "string"}}}
+
+
+@given(
+    st.sampled_from(["oneOf", "anyOf"]),
+    st.dictionaries(st.sampled_from(["cat", "kitten", "dog", "puppy"]), st.sampled_from(["Cat", "Dog"])),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "kind": st.sampled_from(["cat", "kitten", "dog", "puppy", "bird", 1]),
+            "a": st.sampled_from([1, "x"]),
+            "b": st.sampled_from([1, "x"]),
+        },
+    ),
+)
+def test_a_discriminator_accepts_what_another_judge_accepts(keyword: str, named: dict[str, str], value: Any):
+    assume(set(named.values()) == {"Cat", "Dog"})
+    schemas = {"Cat": CAT, "Dog": DOG}
+    branches = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
+    mapping = {name: f"#/components/schemas/{branch}" for name, branch in named.items()}
+    schema = {keyword: branches, "discriminator": {"propertyName": "kind", "mapping": mapping}}
+    judge = OAS30WriteValidator({**schema, "components": {"schemas": schemas}})
+    compiled = compile_schema(converted(schema, "request", **schemas), bounds=OWN)
+    assert compiled.accepts(value) == judge.is_valid(value)
+
+
 def test_what_lies_behind_many_references_accepts_everything():
     chain = {
         f"S{n}": {"type": "object", "properties": {"a": {"$ref": f"#/components/schemas/S{n + 1}"}}} for n in range(30)

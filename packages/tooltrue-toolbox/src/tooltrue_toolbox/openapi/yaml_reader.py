@@ -86,15 +86,15 @@ class _Builder:
 
     def build(self, events: Iterator[Any]) -> Json:
         for event in events:
-            match event:
+            match event:  # scalars first: most events are such
+                case yaml.ScalarEvent():
+                    self._scalar(event)
                 case yaml.MappingStartEvent():
                     self._begin({}, event)
                 case yaml.SequenceStartEvent():
                     self._begin([], event)
                 case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                     self._end()
-                case yaml.ScalarEvent():
-                    self._scalar(event)
                 case yaml.AliasEvent():
                     self._alias(str(event.anchor))
                 case _:
