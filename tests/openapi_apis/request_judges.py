@@ -3,6 +3,8 @@ a thousand."""
 
 from __future__ import annotations
 
+import email.parser
+import email.policy
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -13,6 +15,7 @@ from urllib.parse import unquote
 import yaml
 from jsonschema.exceptions import best_match
 from openapi_core import Config, OpenAPI
+from werkzeug.datastructures import ImmutableMultiDict
 
 from services.openapi import JudgedRequest
 from support.website import Asked, Said
@@ -23,6 +26,7 @@ __all__ = ["METHODS", "OperationJudge", "PathJudge", "description_root", "first_
 
 METHODS: Final = ("get", "put", "post", "delete", "head", "patch")
 HOST: Final = "http://api.invalid"
+_IGNORED_HEADERS: Final = ("accept", "content-type", "authorization")
 _COMPOSITES: Final = ("allOf", "anyOf", "oneOf")
 _NO_VALIDATOR: Final = cast("Any", None)
 """The description was validated by the tools; the documentation of the judge has ``None`` for no second time."""
@@ -42,7 +46,7 @@ class _JudgedDescription:
         described = as_openapi(root) if "swagger" in root else root
         self._root: dict[str, Any] = _without_lost_discriminators(described, described)
         components = self._root.get("components", {})
-        bodies = for_judge(components.get("requestBodies", {}))
+        bodies = for_judge(components.get("requestBodies", {}), described)
         schemas = {
             name: _with_recursion(schema, f"#/components/schemas/{name}")
             for name, schema in components.get("schemas", {}).items()
@@ -61,16 +65,18 @@ class _JudgedDescription:
 
     def with_paths(self, items: Mapping[str, Any], **more: Any) -> OpenAPI:
         """A judge of these path items alone."""
-        judged = {path: for_judge(self._with_plain_parameters(item)) for path, item in items.items()}
+        judged = {path: for_judge(self._with_plain_parameters(item), self._root) for path, item in items.items()}
         config = Config(spec_validator_cls=_NO_VALIDATOR, extra_media_type_deserializers=self._readers)
         return OpenAPI.from_dict({**self._root, "paths": {**self._others, **judged}, **more}, config)
 
     def _with_plain_parameters(self, node: Any) -> Any:
         """A path item or an operation whose parameters may be written: ``readOnly`` counts for properties alone, and
-        openapi-core takes it for the schema of a parameter too."""
+        openapi-core takes it for the schema of a parameter too. It also judges the headers whose parameters OpenAPI
+        ignores."""
         made = {key: self._with_plain_parameters(one) if key in METHODS else one for key, one in node.items()}
         if "parameters" in node:
-            made["parameters"] = [self._plain_parameter(one) for one in node["parameters"]]
+            parameters = [self._plain_parameter(one) for one in node["parameters"]]
+            made["parameters"] = [one for one in parameters if one["name"].lower() not in _IGNORED_HEADERS]
         return made
 
     def _plain_parameter(self, node: Any) -> Any:
@@ -195,32 +201,69 @@ def _bare(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _readers(text: str) -> dict[str, Callable[[bytes], Any]]:
+def _readers(text: str) -> dict[str, Callable[..., Any]]:
     """The readers of bodies that the judge lacks: media types of JSON, and bytes, which schemas have as text."""
     return {
         **dict.fromkeys(re.findall(r"[\w.-]+/[\w.+-]+\+json", text), json.loads),
-        "application/octet-stream": lambda body: body.decode("latin-1"),
+        **dict.fromkeys(re.findall(r"(?:audio|image|video)/[\w.+-]+", text), lambda body: body.decode("latin-1")),
+        "application/json": lambda body: json.loads(body) if isinstance(body, str | bytes) else body,
+        "application/octet-stream": lambda body: body.decode("latin-1") if isinstance(body, bytes) else body,
+        "multipart/form-data": _parts,
     }
 
 
-def for_judge(value: Any) -> Any:
-    """A path item without what OpenAPI leaves open, which the judge cannot read: ``deepObject`` of lists, and
-    of objects in objects."""
+def for_judge(value: Any, root: Mapping[str, Any]) -> Any:
+    """A part of a description without what OpenAPI leaves open, which the judge cannot read: ``deepObject`` of lists,
+    and of objects in objects."""
     if isinstance(value, list):
-        return [for_judge(one) for one in value if not _is_open(one)]
+        return [for_judge(one, root) for one in value if not _is_open(one)]
     if not isinstance(value, dict):
         return value
     if isinstance(every := value.get("*/*"), dict):
         # The judge reads no body of a type that it does not know.
         value = {"application/json": every, **{media: one for media, one in value.items() if media != "*/*"}}
+    if isinstance(parts := value.get("multipart/form-data"), dict) and "schema" in parts:
+        value = {**value, "multipart/form-data": _with_cast_parts(parts, root)}
     encodings = value.get("encoding")
     if not isinstance(encodings, dict) or "schema" not in value:
-        return {key: for_judge(one) for key, one in value.items()}
+        return {key: for_judge(one, root) for key, one in value.items()}
     deep = {name for name, one in encodings.items() if one.get("style") == "deepObject"}
+    if not deep:
+        return value
     schema = {**value["schema"]}
     schema["properties"] = {name: one for name, one in schema.get("properties", {}).items() if name not in deep}
     schema["required"] = [name for name in schema.get("required", []) if name not in deep]
     return {**value, "encoding": {}, "schema": {**schema, "additionalProperties": True}}
+
+
+def _with_cast_parts(media: dict[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    """A multipart body whose numbers are numbers: openapi-core takes the text of a part for a text, unless it has a
+    style."""
+    properties = followed(root, media["schema"]).get("properties", {})
+    styles = {name: {"style": "form"} for name, one in properties.items() if _is_cast(one, root)}
+    return {**media, "encoding": {**styles, **media.get("encoding", {})}}
+
+
+def _is_cast(node: Any, root: Mapping[str, Any]) -> bool:
+    schema = followed(root, node)
+    branches = [branch for key in _COMPOSITES for branch in schema.get(key, ())]
+    return schema.get("type") in ("integer", "number", "boolean") or any(_is_cast(one, root) for one in branches)
+
+
+def _parts(body: bytes, boundary: str = "", **_: str) -> ImmutableMultiDict[str, Any]:
+    """The parts of a multipart body: JSON as values, files as bytes, and all others as texts. openapi-core has
+    bytes of all, and reads JSON where a schema has the type of an object alone."""
+    head = f"Content-Type: multipart/form-data; boundary={boundary}\r\n\r\n".encode()
+    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
+    parts = [part for part in message.walk() if not part.is_multipart() and part["content-disposition"]]
+    return ImmutableMultiDict([(part["content-disposition"].params["name"], _content(part)) for part in parts])
+
+
+def _content(part: Any) -> Any:
+    data = part.get_payload(decode=True)
+    if part.get_content_type() == "application/json":
+        return json.loads(data)
+    return data if part.get_content_type() == "application/octet-stream" else data.decode()
 
 
 def _is_open(parameter: Any) -> bool:

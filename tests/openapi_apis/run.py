@@ -15,6 +15,7 @@ import logging
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -32,14 +33,15 @@ from tooltrue import Client
 from tooltrue.protocol.schema import OWN, compile_schema
 from tooltrue.testing.generate import valid_samples
 from tooltrue.tools.local import LocalToolset
+from tooltrue_toolbox.openapi.file_references import FileReferences
 from tooltrue_toolbox.openapi.openapi_tools import ApiSettings, forms_of, load_api, toolset
 from tooltrue_toolbox.openapi.operation import ApiOperation
 from tooltrue_toolbox.openapi.operations import DescribedApi
-from tooltrue_toolbox.openapi.tool_definition import ToolForm
+from tooltrue_toolbox.openapi.tool_definition import ToolForm, argument_names
 
-_NOT_SENT = ("[TT6450]", "[TT6900]", "[TT6901]", "[TT6902]", "[TT6942]")
-"""A value that leaves its place or has no form there, a file that is none, since the generator knows no file, and an
-example that looks like a secret."""
+_NOT_SENT = ("[TT6450]", "[TT6900]", "[TT6901]", "[TT6902]")
+"""A value that leaves its place or has no form there, and an example that looks like a secret."""
+_FILE = "report.bin"
 _LIMIT = 5.0
 """CPU seconds for 1,000 operations. A description with fewer than 100 is not held to it."""
 
@@ -96,9 +98,9 @@ def _reasons(api: DescribedApi) -> Counter[str]:
     return Counter(re.sub(r"\(.*\)", "", str(one.problem)).strip() for one in api.left_out)
 
 
-def _settings(api: DescribedApi, url: str) -> ApiSettings:
+def _settings(api: DescribedApi, url: str, *folders: Path) -> ApiSettings:
     secrets = {name: f"{name}:of-the-test" for name in api.schemes}
-    return ApiSettings(url, secrets, "off", patience=Waits().patience)
+    return ApiSettings(url, secrets, "off", patience=Waits().patience, files=FileReferences(folders))
 
 
 def _errors_of_check(file: Path) -> int:
@@ -119,8 +121,9 @@ def _errors_of_check(file: Path) -> int:
 def _send(row: Row, api: DescribedApi, forms: Sequence[ToolForm], file: Path, count: int) -> None:
     judge = OperationJudge(file)
     by_name = {form.name: form.operation for form in forms}
-    with running(judge) as site:
-        tools = toolset(api, forms, _settings(api, f"{site.url}/v1"))
+    with tempfile.TemporaryDirectory() as folder, running(judge) as site:
+        (Path(folder) / _FILE).write_bytes(b"a file")
+        tools = toolset(api, forms, _settings(api, f"{site.url}/v1", Path(folder)))
         calls(tools, _every_tool(row, tools, by_name, judge, count))
         row.sent = len(site.asked)
     mistakes = tuple(f"{operation}: " for operation in row.api.mistakes)
@@ -137,13 +140,27 @@ def _every_tool(
             schema = compile_schema(tool.inputSchema, bounds=OWN)
             for sample in valid_samples(schema, seed=7, count=count):
                 before = judge.right + len(judge.faults)
-                result = await client.call_tool(tool.name, first_page(sample.value))
+                arguments = _with_files(first_page(sample.value), operations[tool.name])
+                result = await client.call_tool(tool.name, arguments)
                 if result.is_error and result.text.endswith(_NOT_SENT):
                     row.refused += 1
                 elif judge.right + len(judge.faults) == before:
                     judge.faults.append(f"{judge.operation}: no request: {result.text[:300]}")
 
     return use
+
+
+def _with_files(arguments: Any, operation: ApiOperation) -> Any:
+    """The arguments with a file that is there in place of each text that was generated for one."""
+    body, (_, name) = operation.body, argument_names(operation)
+    if body is None or name is None or name not in arguments:
+        return arguments
+    if body.kind == "bytes":
+        return {**arguments, name: _FILE}
+    content = arguments[name]
+    for part in [part for part, one in body.parts.items() if one.is_file and part in content]:
+        content = {**content, part: [_FILE for _ in content[part]] if isinstance(content[part], list) else _FILE}
+    return {**arguments, name: content}
 
 
 def main() -> int:

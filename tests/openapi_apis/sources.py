@@ -121,6 +121,7 @@ APIS: Final = (
         _DIRECTORY,
         "api/docker.com/engine.json",
         "a10e6f63de33a0163e9ce9a7c92f21b1e895668c01f43dd1726f81e4daab8cb5",
+        {"POST /networks/{id}/connect": "an object as application/octet-stream, which is a file here"},
     ),
     Api(
         "DocuSign",

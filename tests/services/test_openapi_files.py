@@ -96,6 +96,7 @@ def test_a_multipart_body_has_files_by_path_and_values_in_the_forms_of_the_descr
     [
         ("set_content", "in/report.pdf", "application/octet-stream", b"%PDF\x00\r\n--boundary\r\n"),
         ("set_preview", "photo.png", "image/png", PNG),
+        ("set_thumbnail", "photo.png", "image/png", base64.b64encode(PNG)),
     ],
 )
 def test_a_body_of_bytes_is_a_file(root: Path, tool: str, reference: str, media_type: str, data: bytes):

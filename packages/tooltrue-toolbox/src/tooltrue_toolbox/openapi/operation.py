@@ -69,7 +69,8 @@ class BodyPart:
 @dataclass(frozen=True, slots=True)
 class Body:
     """The body of a request. ``encodings``: how properties of a form are written, where the description says it.
-    ``parts``: those of a multipart body that are files, or have a media type."""
+    ``parts``: those of a multipart body that are files, or have a media type. ``is_base64``: a body of bytes is sent as
+    their base64."""
 
     media_type: str
     kind: BodyKind
@@ -78,6 +79,7 @@ class Body:
     description: str = ""
     encodings: Mapping[str, Writing] = field(default_factory=dict[str, Writing])
     parts: Mapping[str, BodyPart] = field(default_factory=dict[str, BodyPart])
+    is_base64: bool = False
 
 
 @dataclass(frozen=True, slots=True)

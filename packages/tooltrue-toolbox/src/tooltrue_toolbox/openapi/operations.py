@@ -280,14 +280,14 @@ class _OperationReader:
             if keyword in media:
                 raise UnusablePart(REASON_BODY_STREAM, keyword=keyword)
         bare = _bare(media_type)
-        schema, parts = media.get("schema"), dict[str, BodyPart]()
+        schema, parts, is_base64 = media.get("schema"), dict[str, BodyPart](), False
         if kind == "multipart":
             encodings = media.get("encoding")
             schema, parts = multipart_schema(self._description, schema, encodings if is_object(encodings) else {})
         elif kind == "form":
             schema = form_schema(self._description, schema)
         elif kind == "bytes":
-            schema = dict(FILE_SCHEMA)
+            schema, is_base64 = dict(FILE_SCHEMA), self._is_base64(schema)
         return Body(
             bare if "*" not in bare or kind == "bytes" else "text/plain" if kind == "text" else "application/json",
             kind,
@@ -296,7 +296,14 @@ class _OperationReader:
             file_text(body.get("description")) if kind == "bytes" else _text(body, "description"),
             self._encodings(media) if kind == "form" else {},
             parts,
+            is_base64,
         )
+
+    def _is_base64(self, schema: Json) -> bool:
+        if not is_object(schema):
+            return False
+        node = self._followed(schema)
+        return node.get("format") == "byte" or node.get("contentEncoding") == "base64"
 
     def _encodings(self, media: Node) -> dict[str, Writing]:
         encodings = media.get("encoding")

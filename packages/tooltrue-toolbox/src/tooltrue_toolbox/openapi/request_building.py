@@ -6,6 +6,7 @@ more. The URL is parsed again, and held against the description, before it is se
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,7 +154,8 @@ def _content(body: Body, value: Json, name: str, files: Mapping[str, SentFile]) 
                 return body.media_type, scalar_text(value).encode()
             case "bytes":
                 file = files[str(value)]
-                return content_type_of(body.media_type, file), file.data
+                data = base64.b64encode(file.data) if body.is_base64 else file.data
+                return content_type_of(body.media_type, file), data
             case "multipart":
                 return multipart_content(body, value, files)
             case "form":
