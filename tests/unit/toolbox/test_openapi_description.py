@@ -243,6 +243,25 @@ def test_headers_that_openapi_describes_elsewhere_are_no_arguments(tmp_path: Pat
     assert [parameter.name for parameter in operation.parameters] == ["X-Own"]
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "default": "", "example": ""},
+        {"type": "string", "nullable": True},
+        {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+        {"anyOf": [{"anyOf": [{"type": "string", "minLength": 0}, {"type": "integer"}]}, {"type": "boolean"}]},
+    ],
+)
+def test_an_empty_text_is_no_value_of_a_query_unless_the_description_says_so(tmp_path: Path, schema: Any):
+    parameters = [{"name": "a", "in": "query", "schema": schema}]
+    parameters.append({**parameters[0], "name": "b", "allowEmptyValue": True})
+    api = api_of(tmp_path, {"/a": {"get": {**OK, "parameters": parameters}}})
+    (form,) = forms_of(api)
+    compiled = compile_schema(input_schema(api.description, form, patterns=True), bounds=OWN)
+    values = ({"a": ""}, {"a": "x"}, {"b": ""})
+    assert [compiled.accepts(value) for value in values] == [False, True, True]
+
+
 def test_names_that_providers_refuse_are_changed_and_stay_apart(tmp_path: Path):
     parameters = [
         {"name": "filter[name]", "in": "query", "schema": {}},

@@ -151,7 +151,7 @@ class SchemaConversion:
                 self.definitions[name] = part.schema
         return whole.schema
 
-    def _entered(self, part: _Part) -> list[tuple[str, str]]:
+    def _entered(self, part: _ConvertedPart) -> list[tuple[str, str]]:
         """The names and references of a part that are new to this tool."""
         self._nodes += part.nodes
         if self._nodes > _MAX_NODES:
@@ -162,7 +162,7 @@ class SchemaConversion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ConvertedPart:
     """A converted schema, the references in it by their names in ``$defs``, and the number of schemas that it has."""
 
     schema: dict[str, Json]
@@ -180,9 +180,9 @@ class _Components:
         self._has_patterns = has_patterns
         self._names: dict[str, str] = {}
         self._used_names = set[str]()
-        self._parts: dict[str, _Part] = {}
+        self._parts: dict[str, _ConvertedPart] = {}
 
-    def at(self, reference: str) -> _Part:
+    def at(self, reference: str) -> _ConvertedPart:
         if reference not in self._parts:
             self._parts[reference] = self.part(self._description.at(reference), reference)
         return self._parts[reference]
@@ -193,14 +193,14 @@ class _Components:
         is_any_object = is_object(schema) and schema.get("type") == "object" and schema.get("nullable") is not True
         return {"type": "object", **_CUT} if is_any_object else dict(_CUT)
 
-    def part(self, schema: Json, own_reference: str = "") -> _Part:
+    def part(self, schema: Json, own_reference: str = "") -> _ConvertedPart:
         is_recursive = is_object(schema) and schema.get("$recursiveAnchor") is True
         own_reference = own_reference if is_recursive else ""
         conversion = _PartConversion(
             self._description, self._direction, self._has_patterns, self.name_of, own_reference
         )
         converted = _as_object(conversion.convert(schema))
-        return _Part(converted, conversion.references, conversion.nodes)
+        return _ConvertedPart(converted, conversion.references, conversion.nodes)
 
     def name_of(self, reference: str) -> str:
         if reference not in self._names:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from tooltrue.jsonrpc.messages import Json, is_object
+from tooltrue.jsonrpc.messages import Json, is_array, is_object
 from tooltrue_toolbox.openapi.document import ApiDescription
 from tooltrue_toolbox.openapi.operation import EFFECT_LEVELS, ApiEffect, ApiOperation, Parameter, Responses
 from tooltrue_toolbox.openapi.pagination import has_pages
@@ -223,11 +223,8 @@ def object_schema(
 
 
 def _argument(schema: dict[str, Json], parameter: Parameter) -> dict[str, Json]:
-    if schema.get("type") == "string" and "enum" not in schema and not _may_be_empty(parameter):
-        # A default that is empty means that the parameter is not sent.
-        schema = {key: value for key, value in schema.items() if not (key == "default" and value == "")}
-        schema = {key: value for key, value in schema.items() if not (key == "examples" and value == [""])}
-        schema = {**schema, "minLength": max(1, int(cast("float", schema.get("minLength", 0))))}
+    if not _may_be_empty(parameter):
+        schema = _without_empty_text(schema)
     if schema.get("type") == "array" and parameter.required and parameter.location != "header":
         # An empty list is written as no parameter, or as an empty segment.
         schema = {**schema, "minItems": max(1, int(cast("float", schema.get("minItems", 0))))}
@@ -235,6 +232,20 @@ def _argument(schema: dict[str, Json], parameter: Parameter) -> dict[str, Json]:
     if text or "description" not in schema:
         schema = {**schema, "description": text or _parameter_text(parameter)}
     return {**schema, "deprecated": True} if parameter.deprecated else schema
+
+
+def _without_empty_text(schema: dict[str, Json]) -> dict[str, Json]:
+    """The schema without the empty text, also where there are several. A default that is empty means that the parameter
+    is not sent."""
+    made = dict(schema)
+    for keyword in ("anyOf", "oneOf"):
+        if is_array(branches := schema.get(keyword)):
+            made[keyword] = [_without_empty_text(one) if is_object(one) else one for one in branches]
+    kinds = schema.get("type")
+    if "enum" in schema or "string" not in (kinds if is_array(kinds) else [kinds]):
+        return made
+    made = {key: value for key, value in made.items() if (key, value) not in (("default", ""), ("examples", [""]))}
+    return {**made, "minLength": max(1, int(cast("float", schema.get("minLength", 0))))}
 
 
 def _may_be_empty(parameter: Parameter) -> bool:
