@@ -18,16 +18,13 @@ import socket
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import SplitResult, urlsplit
-
-import httpx2
 
 from tooltrue.errors import TransportError, fact_of
 from tooltrue.jsonrpc.messages import Json, encode
 from tooltrue.protocol.types import Value
 from tooltrue.transport.addresses import IpAddress, is_local, is_public, parse
-from tooltrue.transport.kept_connections import ConnectionPlace, KeptConnections
 from tooltrue.transport.urls import Origin, joined, origin_of
 from tooltrue.transport.wording import (
     FETCH_FAILED,
@@ -46,6 +43,11 @@ from tooltrue.transport.wording import (
     REASON_UNPACKED_TOO_LARGE,
 )
 from tooltrue.wording import Worded
+
+if TYPE_CHECKING:  # many processes have a fetcher and never fetch, and httpx2 takes longer to import than a client
+    import httpx2
+
+    from tooltrue.transport.kept_connections import ConnectionPlace, KeptConnections
 
 __all__ = ["AppFetcher", "FetchResponse", "Fetched", "Fetcher", "NotFetched", "Resolve", "Why"]
 
@@ -147,14 +149,12 @@ class Fetcher:
         headers: Mapping[str, str] | None = None,
     ) -> Fetched:
         """POST a form, with a user name and password if given. Raises :class:`NotFetched`."""
-        auth = None if login is None else httpx2.BasicAuth(*login)
-        return await self._bounded("POST", url, auth=auth, data=form, headers=headers)
+        return await self._bounded("POST", url, auth=login, data=form, headers=headers)
 
     async def post_json(self, url: str, value: Json, login: tuple[str, str] | None = None) -> Fetched:
         """POST a JSON value, with a user name and password if given. Raises :class:`NotFetched`."""
-        auth = None if login is None else httpx2.BasicAuth(*login)
         headers = {"content-type": "application/json"}
-        return await self._bounded("POST", url, auth=auth, content=encode(value), headers=headers)
+        return await self._bounded("POST", url, auth=login, content=encode(value), headers=headers)
 
     async def request(
         self,
@@ -190,7 +190,11 @@ class Fetcher:
             raise _not_fetched(
                 FETCH_FAILED, "late", bare_url, Worded(REASON_FETCH_TIMEOUT, {"seconds": self._seconds})
             ) from None
-        except (OSError, ValueError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except Exception as error:
+            import httpx2  # noqa: PLC0415 - see above
+
+            if not isinstance(error, OSError | ValueError | httpx2.HTTPError | httpx2.InvalidURL):
+                raise
             why: Why = "malformed" if isinstance(error, ValueError | httpx2.InvalidURL) else "failed"
             raise _not_fetched(FETCH_FAILED, why, bare_url, error) from None
 
@@ -228,12 +232,14 @@ class Fetcher:
         method: str,
         url: str,
         *,
-        auth: httpx2.BasicAuth | None = None,
+        auth: tuple[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         data: Mapping[str, str] | None = None,
         content: bytes | None = None,
         accept_encoding: str = "gzip",
     ) -> AsyncGenerator[httpx2.Response]:
+        import httpx2  # noqa: PLC0415 - see above
+
         address = await self._address(url)
         parts = urlsplit(url)
         request = httpx2.Request(
@@ -267,6 +273,8 @@ class Fetcher:
             yield response
 
     def _place(self, url: str, address: IpAddress) -> ConnectionPlace:
+        from tooltrue.transport.kept_connections import ConnectionPlace  # noqa: PLC0415 - see above
+
         origin = origin_of(url)
         return ConnectionPlace(origin.scheme, origin.host, origin.port, address, id(self._context(url)))
 
@@ -315,6 +323,8 @@ class AppFetcher(Fetcher):
     async def _response(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None, **_: Any
     ) -> AsyncGenerator[httpx2.Response]:
+        import httpx2  # noqa: PLC0415 - see above
+
         own = {"accept": "application/json", "accept-encoding": "identity", **(headers or {})}
         transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
         async with (
@@ -342,7 +352,7 @@ class _Guarded(Exception):
 class _Failed(Exception):
     """The reason why a fetch failed, with a code for programs."""
 
-    def __init__(self, why: Why, problem: Worded) -> None:
+    def __init__(self, why: Why, problem: Worded | str) -> None:
         super().__init__(problem)
         self.why: Why = why
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from types import CoroutineType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tooltrue.caching import cache_short_texts
 from tooltrue.errors import ConfigurationError, UnknownTool
@@ -24,8 +24,6 @@ from tooltrue.protocol.types import ToolOutcome, Value, field, replaced
 from tooltrue.tools.content import failed
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.memo import DerivedLists, DerivedValues
-from tooltrue.tools.search.index import SearchIndex, SearchText, search_text
-from tooltrue.tools.search.query import search
 from tooltrue.tools.search.token_estimate import estimated
 from tooltrue.tools.toolset import Provider, Wrapper
 from tooltrue.tools.views import check_exchange, in_order, without_names
@@ -37,6 +35,9 @@ from tooltrue.tools.wording import (
     TOOL_TO_CALL_UNKNOWN,
 )
 from tooltrue.wording import SETTING_INVALID, Worded, coded_sentence
+
+if TYPE_CHECKING:  # most processes never search, and the patterns of a search take a while to compile
+    from tooltrue.tools.search.index import SearchIndex, SearchText
 
 __all__ = ["ToolSearch", "searchable", "tokens_of"]
 
@@ -378,11 +379,15 @@ class _SearchTools(LocalToolset):
         return tuple(tool for tool in tools if tool.name not in self._settings.names)
 
     def _places(self, tools: tuple[Tool, ...], query: str) -> list[int]:
+        from tooltrue.tools.search.query import search  # noqa: PLC0415 - see above
+
         return [place for place, _ in search(self._index(tools), query)]
 
     def _index(self, tools: tuple[Tool, ...]) -> SearchIndex:
         """Return the index of these tools: callers with the same tools share one, and no index has others, so that a
         hidden tool changes no result."""
+        from tooltrue.tools.search.index import SearchIndex  # noqa: PLC0415 - see above
+
         key = tuple(map(id, tools))
         with self._indexing:
             if (entry := self._indexes.pop(key, None)) is None:  # which holds its tools, so no others have their ids
@@ -394,6 +399,8 @@ class _SearchTools(LocalToolset):
 
 
 def _text(tool: Tool) -> SearchText:
+    from tooltrue.tools.search.index import search_text  # noqa: PLC0415 - see above
+
     definition = tool.definition
     return search_text(definition.name, definition.title, definition.description, definition.inputSchema)
 
