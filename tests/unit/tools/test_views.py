@@ -226,6 +226,27 @@ def test_a_tool_that_two_parts_have_for_different_callers_is_called_where_its_ca
         assert isinstance(result, CallToolResult)
 
 
+def test_a_part_that_lacks_a_name_has_it_for_no_caller():
+    server = Server("own")
+    for name, settings in {
+        "now": {"replaces": ["old"]},
+        "hidden": {"visible": lambda context: False},
+        "off": {},
+    }.items():
+        server.add_raw_tool(name, {"type": "object"}, lambda arguments: "", **settings)
+    both = combined(server, toolset("other"))
+    server.disable("off")
+    every = ("now", "old", "hidden", "off", "other", "none")
+    assert [name for name in every if server.tools.lacks(name)] == ["other", "none"]
+    for name in ("none", "hidden"):
+        with pytest.raises(UnknownTool):
+            both.known_tool(name, CONTEXT)
+    found = both.known_tool("other", CONTEXT)
+    assert found is not None
+    server.add_raw_tool("other", {"type": "object"}, lambda arguments: "")
+    assert both.known_tool("other", CONTEXT) is None  # two have it: only a search through all can say which is meant
+
+
 def test_each_caller_has_its_own_list_and_keeps_it():
     tools = toolset("read", "wipe")
     hiding = filtered(tools, lambda tool, context: context.principal.id == "root" or tool.name != "wipe")

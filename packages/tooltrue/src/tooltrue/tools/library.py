@@ -424,6 +424,10 @@ class _Shelved(Wrapper, frozen=True):
 
         return unwatch
 
+    def lacks(self, name: str) -> bool:
+        lacks = getattr(self.inner, "lacks", None)
+        return lacks is not None and lacks(name)
+
     def offers(self) -> frozenset[str]:
         return self.library.offers()
 

@@ -235,6 +235,10 @@ class LocalToolset(NoLibrary):
         bound = self._bound.get(name)
         return bound.tool if bound is not None and bound.visible is None else self._find(name, context).tool
 
+    def lacks(self, name: str) -> bool:
+        """Whether no tool has this name, present or old, for any caller."""
+        return not self.has(name) and name not in self._now
+
     async def call_tool(self, call: ToolCall) -> ToolOutcome:
         bound = self._bound.get(call.name)
         if bound is None or bound.visible is not None or bound.tool is not call.tool:

@@ -336,6 +336,9 @@ class _Combined(Value, frozen=True):
         """Return the tool where every part knows without waiting, and one has it under this very name."""
         owners: list[Tool] = []
         for part in self.parts:
+            lacks = getattr(part, "lacks", None)
+            if lacks is not None and lacks(name):  # an exception costs ten times as much, in each call of another part
+                continue
             try:
                 tool = part.known_tool(name, context)
             except UnknownTool:
