@@ -223,7 +223,8 @@ def test_a_log_that_breaks_is_told_in_a_sentence_and_the_pages_go_on(tmp_path: P
     assert afterwards == [200] * len(PAGES)
 
 
-def test_the_names_of_logs_that_are_there_are_told_and_no_others(tmp_path: Path):
+def test_the_names_of_logs_that_are_there_are_told_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # servers of other tests have logs, too
     records = Records(tmp_path, 1)
 
     async def scenario(house: House) -> str:
