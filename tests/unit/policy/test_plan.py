@@ -7,6 +7,7 @@ test drives the coroutine from one wait to the next, and cancels it at each of t
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import types
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
@@ -17,12 +18,12 @@ import pytest
 from tooltrue.errors import UnknownTool
 from tooltrue.policy import plan
 from tooltrue.policy.pipeline import standard
-from tooltrue.policy.plan import Planned, Step, StepLayer, planned
+from tooltrue.policy.plan import CallPlan, Planned, Step, StepLayer, planned
 from tooltrue.protocol.types import CallToolResult, InputRequiredResult, TextContent, ToolOutcome
 from tooltrue.tools.local import LocalToolset
 from tooltrue.tools.null import SILENT, NoLibrary
 from tooltrue.tools.toolset import Provider, Wrapper
-from tooltrue.tools.vocabulary import LOCAL, Principal, RequestContext, Tool, ToolCall
+from tooltrue.tools.vocabulary import LOCAL, CallRecord, Principal, RequestContext, Tool, ToolCall
 
 CONTEXT = RequestContext(LOCAL, SILENT)
 ANN, BOB = Principal("ann"), Principal("bob")
@@ -444,3 +445,54 @@ def test_the_shared_steps_of_the_oldest_tools_are_dropped(monkeypatch: pytest.Mo
     for number in range(5):
         provider.plan_of(tools.add_raw(f"t{number}", {"type": "object"}, lambda arguments: ""), ANN)
     assert [tool.name for tool, _ in provider.shared.values()] == ["t3", "t4"]
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Takes(StepLayer, frozen=True):
+    """Takes the seconds that the call names."""
+
+    clock: Clock
+
+    def for_tool(self, tool: Tool, principal: Principal) -> Step | None:
+        return Step(self.before)
+
+    def before(self, call: ToolCall) -> None:
+        self.clock.now += call.arguments["seconds"]
+
+
+def traced_call(tool: Tool, trail: CallRecord, seconds: float = 0.0, caller: Principal = ANN) -> ToolCall:
+    context = RequestContext(caller, SILENT, meta={"traceparent": "x"}, trail=trail)
+    return ToolCall("tool", {"seconds": seconds}, context, tool)
+
+
+def test_traced_calls_that_run_at_once_keep_times_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    clock, trails = Clock(), [CallRecord(), CallRecord()]
+    monkeypatch.setattr(plan, "perf_counter", clock)
+    provider = planned(Bottom("waits", Log()), [("takes", lambda inner: Takes(inner, clock))])
+    calls = [provider.call_tool(traced_call(TOOL, trail, of)) for trail, of in zip(trails, (2.0, 5.0), strict=True)]
+    for call in calls:
+        call.send(None)  # until its tool waits
+    for call in calls:
+        driven(call, Log(), -1)
+    times = [[(step.name, step.seconds) for step in trail.steps] for trail in trails]
+    assert times == [[("takes", 2.0), ("tool", 5.0)], [("takes", 5.0), ("tool", 0.0)]]
+
+
+def test_a_plan_has_one_form_for_all_traced_calls_and_it_goes_with_the_plan(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan, "_MAX_PLANS", 2)
+    log, tool = Log(), LocalToolset().add_raw("tool", {"type": "object"}, lambda arguments: "")
+    provider = planned(Bottom("answers", log), [("takes", lambda inner: Takes(inner, Clock()))])
+    for name in "abcabcc":
+        driven(provider.call_tool(traced_call(tool, CallRecord(), caller=Principal(name))), log, -1)
+    gc.collect()
+    assert sum(isinstance(one, CallPlan) and one.tool is tool for one in gc.get_objects()) == 4

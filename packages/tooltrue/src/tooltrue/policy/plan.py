@@ -19,7 +19,7 @@ wait returns an awaitable. A step that asks a person (``call.context.ask``) ends
 The plan of a tool is made when it is first called by a caller, and holds for this tool object and this principal: a
 tool that is registered anew, or shown to other callers, is another object, or is not found. Settings and rules are
 fixed when a pipeline is built. So nothing has to be dropped, apart from the oldest plans, of which 1,000 are kept.
-A call that is traced (``traceparent``) takes a copy of its plan that notes the time of each step.
+A call that is traced (``traceparent``) takes a form of its plan that notes the time of each step.
 Layers that ask for nothing of the principal say so (``same_for_all``): the plans of all callers share their steps.
 
 Calls take the general form where a plan cannot say what happens: a name that is not known without waiting, an old name
@@ -133,33 +133,54 @@ _OUTCOMES = (CallToolResult, InputRequiredResult, TaskCreated)
 _LEFT = (*_OUTCOMES, BaseException)
 
 
-def _timed(part: Callable[..., Any], time: StepTime, times: Sequence[StepTime]) -> Callable[..., Any]:
-    """Return a part of a step that adds what it takes to ``time``."""
+_TIMES = "times of steps"
+"""The name under which a traced call keeps the times of its steps."""
 
-    def timed(call: ToolCall, *left: Any) -> Any:
+
+class _Timed:
+    """A part of the step at ``place`` that adds what it takes to the times of its call."""
+
+    __slots__ = ("part", "place")
+
+    def __init__(self, part: Callable[..., Any], place: int) -> None:
+        self.part = part
+        self.place = place
+
+    def __call__(self, call: ToolCall, *left: Any) -> Any:
+        times: Sequence[StepTime] = call.recall(_TIMES)
         began = perf_counter()
         try:
-            waiting = part(call, *left)
+            waiting = self.part(call, *left)
         finally:
-            time.seconds += perf_counter() - began
+            times[self.place].seconds += perf_counter() - began
             if call.context.trail is not None:
                 call.context.trail.steps = times
-        return waiting if waiting is None or isinstance(waiting, _LEFT) else finished(waiting)
+        return waiting if waiting is None or isinstance(waiting, _LEFT) else _finished(waiting, times[self.place])
 
-    async def finished(waiting: Awaitable[Any]) -> Any:
-        began = perf_counter()
-        try:
-            return await waiting
-        finally:
-            time.seconds += perf_counter() - began
 
-    return timed
+async def _finished(waiting: Awaitable[Any], time: StepTime) -> Any:
+    began = perf_counter()
+    try:
+        return await waiting
+    finally:
+        time.seconds += perf_counter() - began
 
 
 class CallPlan:
     """The steps for one tool and one caller, the outermost first, each with the name of its layer."""
 
-    __slots__ = ("_places", "afters", "befores", "depth", "names", "principal", "proceed", "steps", "tool")
+    __slots__ = (
+        "_places",
+        "_with_times",
+        "afters",
+        "befores",
+        "depth",
+        "names",
+        "principal",
+        "proceed",
+        "steps",
+        "tool",
+    )
 
     def __init__(
         self,
@@ -174,21 +195,24 @@ class CallPlan:
         self.steps = tuple(step for _, step in steps)
         self.proceed = proceed
         self.depth = len(self.steps)
+        self._with_times: CallPlan | None = None
         # A part tells its place, so that no call counts along; each is an object of its own.
         self._places: dict[int, int] = {}
         self.befores = tuple(self._placed(step.before, place) for place, step in enumerate(self.steps) if step.before)
         afters = [self._placed(step.after, place) for place, step in enumerate(self.steps) if step.after]
         self.afters = tuple(reversed(afters))
 
-    def timed(self) -> CallPlan:
-        """Return this plan for one call, which notes in the trail of the call how long each step takes, and the
-        tool."""
-        times = [*map(StepTime, (*self.names, "tool"))]
-        steps = [
-            (name, Step(*(part and _timed(part, time, times) for part in (step.before, step.after, step.failed))))
-            for name, step, time in zip(self.names, self.steps, times[:-1], strict=True)
-        ]
-        return CallPlan(self.tool, self.principal, steps, _timed(self.proceed, times[-1], times))
+    def timed(self, call: ToolCall) -> CallPlan:
+        """Return this plan in the form that notes in the trail of ``call`` how long each step takes, and the tool. The
+        form is made once; each call keeps times of its own."""
+        call.keep(_TIMES, [*map(StepTime, (*self.names, "tool"))])
+        if self._with_times is None:
+            steps = [
+                (name, Step(*(part and _Timed(part, place) for part in (step.before, step.after, step.failed))))
+                for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True))
+            ]
+            self._with_times = CallPlan(self.tool, self.principal, steps, _Timed(self.proceed, self.depth))
+        return self._with_times
 
     def _placed(self, part: PartT, place: int) -> PartT:
         own = cast("PartT", partial(part)) if id(part) in self._places else part
@@ -266,7 +290,7 @@ class _Below:
 
 
 _MAX_PLANS = 1_000
-"""A plan takes some 9 kB, and the steps that the plans of a tool share as much."""
+"""A plan takes some 9 kB, that with times 5 kB more, and the steps that the plans of a tool share 9 kB."""
 _Plans: TypeAlias = dict[tuple[int, str], CallPlan]
 _SharedSteps: TypeAlias = dict[int, tuple[Tool, dict[str, Step | None]]]
 
@@ -292,9 +316,9 @@ class Planned(Wrapper, frozen=True):
         plan = self.plans.get((id(tool), principal.id))
         if plan is None or plan.tool is not tool or plan.principal is not principal:
             plan = self.plan_of(tool, principal)
-        if context.meta and "traceparent" in context.meta:
-            plan = plan.timed()
         call = call.renewed()
+        if context.meta and "traceparent" in context.meta:
+            plan = plan.timed(call)
         call.began = perf_counter()
         part: Before | After | None = None
         entered = 0
