@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tooltrue.cli.callers import callers_of
 from tooltrue.cli.language import language_of
 from tooltrue.cli.main import cli
 from tooltrue.cli.usage import Verb
@@ -98,3 +99,29 @@ def test_a_missing_argument_is_answered_with_the_whole_command_and_an_example(wo
     command = " ".join(words)
     assert done.output.startswith(f"tooltrue: {command} needs "), done.output
     assert f" Example: tooltrue {command} " in done.output
+
+
+HTTP_ALONE = sorted(
+    (words, next(opt for opt in one.opts if opt.startswith("--")), one.is_flag)
+    for words in (("serve",), ("gateway",))
+    for one in EVERY[words].params
+    if isinstance(one, click.Option) and (one.help or "").startswith("HTTP: ") and one.opts != ["--trust-proxy"]
+)
+"""The options that say so. ``--trust-proxy`` goes with another of them."""
+VALUES = {"--workers": "2", "--drain": "1", "--connections": "10", "--connections-per-address": "10"}
+
+
+@pytest.mark.parametrize(("words", "option", "is_flag"), HTTP_ALONE)
+def test_an_option_for_http_is_refused_on_stdio_by_its_name(words: tuple[str, ...], option: str, is_flag: bool):
+    given = [option] if is_flag else [option, VALUES.get(option, "x")]
+    if option == "--oauth":
+        given += ["--resource", "https://tools.example/mcp"]
+    done = CliRunner().invoke(cli, [*words, "no-such-target", *given, "--lang", "en"])
+    assert done.exit_code == 2
+    assert f"{option} requires --http HOST:PORT" in done.output
+    assert "[TT4004]" in done.output
+
+
+def test_callers_that_are_set_twice_are_told_by_the_option_that_sets_them():
+    options = {"http": ":0", "workers": 2, "log_format": "text", "keys": "keys.toml"}
+    assert callers_of(options).origin == "--keys"

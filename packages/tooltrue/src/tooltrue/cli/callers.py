@@ -64,6 +64,7 @@ _GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
     "scopes_header": ("user_header",),
     "demand_header": ("user_header",),
 }
+_NAMES: Final = ("keys", *_GOES_WITH, "public")
 
 
 def options(function: F) -> F:
@@ -74,8 +75,8 @@ def options(function: F) -> F:
 
 
 def callers_of(parameters: Mapping[str, Any]) -> AuthSettings:
-    """Combine the options. ``ConfigurationError`` for an option that requires another one."""
-    values = {name: value for name, value in parameters.items() if value}
+    """Combine those options of a command. ``ConfigurationError`` for an option that requires another one."""
+    values = {name: value for name in _NAMES if (value := parameters.get(name))}
     for option, others in _GOES_WITH.items():
         if option in values and not values.keys() & set(others):
             raise ConfigurationError.of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from tooltrue.cli import callers
-from tooltrue.cli.wording import OPTIONS_REQUIRE_HTTP
+from tooltrue.cli.wording import OPTION_REQUIRES_HTTP
 from tooltrue.errors import ConfigurationError
 
 if TYPE_CHECKING:  # stdio needs no HTTP
@@ -59,6 +59,20 @@ _AFTER: Final = (
     ),
 )
 
+_NEED_HTTP: Final = {
+    "hosts": "--allow-host",
+    "sse": "--sse",
+    "rest": "--rest",
+    "state": "--state",
+    "sealing_key_file": "--sealing-key-file",
+    "connections": "--connections",
+    "connections_per_address": "--connections-per-address",
+    "metrics": "--metrics",
+    "console": "--console",
+    "drain": "--drain",
+}
+"""The options that require ``--http`` where they are given, by the names of their parameters."""
+
 
 def options(function: F) -> F:
     """Add the options, for :func:`http_settings`."""
@@ -80,10 +94,13 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
     """The settings for HTTP; ``None`` for stdio. ``ConfigurationError`` for options that require another."""
     settings = callers.callers_of(values)
     if values["http"] is None:
-        needing = ("hosts", "state", "sealing_key_file", "sse", "rest", "metrics", "console", "drain")
-        more = ("connections", "connections_per_address")
-        if values["workers"] > 1 or settings.table or any(values[name] for name in (*needing, *more)):
-            raise ConfigurationError.of(OPTIONS_REQUIRE_HTTP)
+        given = [option for name, option in _NEED_HTTP.items() if values[name]]
+        if values["workers"] > 1:
+            given.append("--workers")
+        if settings.table:
+            given.append(settings.origin)
+        if given:
+            raise ConfigurationError.of(OPTION_REQUIRES_HTTP, option=given[0])
         return None
     from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
     from tooltrue.server.http_serving import HttpSettings  # noqa: PLC0415 - each command loads what it needs

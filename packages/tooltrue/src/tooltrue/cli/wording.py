@@ -70,12 +70,10 @@ TARGET_NOT_SERVABLE: Final = message(
     "Cannot serve {target}: {problem}.",
     "无法启动 {target}：{problem}。",
 )
-OPTIONS_REQUIRE_HTTP: Final = message(
+OPTION_REQUIRES_HTTP: Final = message(
     "TT4004",
-    "--workers, --allow-host, --state, --sealing-key-file, --connections, --metrics, --drain, --sse, --rest and "
-    "the options of authentication require --http.",
-    "--workers、--allow-host、--state、--sealing-key-file、--connections、--metrics、--drain、--sse、--rest "
-    "以及说明谁可以调用的选项须与 --http 同用。",
+    "{option} requires --http HOST:PORT: over stdio it has no effect.",
+    "{option} 须与 --http HOST:PORT 同用：通过 stdio 时它不起作用。",
 )
 OPTION_FOR_TOOLBOX_ONLY: Final = message(
     "TT4008",
