@@ -16,7 +16,6 @@ from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import ConfigurationError, RpcError
 from tooltrue.gateway.gateway import Gateway
-from tooltrue.gateway.settings import read_servers
 from tooltrue.policy.config import read_operator_config
 from tooltrue.policy.layers.confirm import Confirm
 from tooltrue.protocol import modern, versions
@@ -382,7 +381,10 @@ def test_a_view_has_a_resource_of_its_own() -> None:
     ("text", "told"),
     [
         ("[views.docs]\ntool = 1\n", "tooltrue.toml:2"),
-        *((f'[views."{name}"]\n', "tooltrue.toml:1") for name in (*RESERVED, "grants", "MCP", "a/b", "ä", "")),
+        *(
+            (f'[views."{name}"]\n', "tooltrue.toml:1")
+            for name in (*RESERVED, "tools", "console", "grants", "MCP", "a/b", "ä", "")
+        ),
         ('[views.docs]\nservers = ["wiki", "cod"]\n', "tooltrue.toml:2"),
         ('[views.docs]\nnames = { wiki_read = "no name" }\n', "tooltrue.toml:2"),
         ('[views.docs]\nnames = { wiki_read = "x", wiki_find = "x" }\n', "tooltrue.toml:2"),
@@ -424,15 +426,6 @@ def test_names_that_no_tool_has_are_told_in_the_log_otherwise(
 ) -> None:
     in_view("docs", shown, gateway(text))
     assert f"tooltrue.toml:{line}:" in caplog.text
-
-
-def test_two_servers_of_one_label_are_told_with_the_line_of_the_second(tmp_path: Path) -> None:
-    file = tmp_path / "servers.json"
-    file.write_text('{"mcpServers": {\n"a": {"url": "http://a.example"},\n"a": {"url": "http://b.example"}}}')
-    with pytest.raises(ConfigurationError, match=r"servers\.json:3: the key 'a'"):
-        read_servers(str(file))
-    file.write_text('{"mcpServers": {"a": {"url": "http://a.example"}, "b": {"url": "http://a.example"}}}')
-    assert [one.label for one in read_servers(str(file)).servers] == ["a", "b"]
 
 
 def test_the_callers_of_a_view_search_where_it_says_so() -> None:

@@ -24,7 +24,8 @@ from tooltrue.client.config import ServerConfig
 from tooltrue.errors import TooltrueError
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.server_auth import described_auth, has_credentials_of_callers
-from tooltrue.gateway.settings import read_servers, tool_search_of, upstream_limits_of
+from tooltrue.gateway.servers_file import read_servers
+from tooltrue.gateway.settings import tool_search_of, upstream_limits_of
 from tooltrue.gateway.view import GatewayView
 from tooltrue.host.host import ServerStatus
 from tooltrue.host.inventory import configured

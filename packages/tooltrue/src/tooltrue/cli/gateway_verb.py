@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.gateway_files import GatewayFiles
-from tooltrue.gateway.settings import read_servers
+from tooltrue.gateway.servers_file import missing_variables, read_servers
 from tooltrue.gateway.wording import VIEW_OPTION_FOR_STDIO
 from tooltrue.host.launches import Launches
 from tooltrue.policy.config import OperatorConfig, read_operator_config
@@ -101,7 +102,8 @@ def command(file: str, config: str | None, view: str | None, **options: Any) -> 
     """
     spec, settings = _spec_of(file, config, options)
     log_format = options["log_format"]
-    for note in read_servers(file).notes:
+    servers = read_servers(file)
+    for note in (*servers.notes, *missing_variables(servers, os.environ)):
         tell(note.say(), fg="yellow", err=True)
     if settings is not None:
         if view is not None:

@@ -78,6 +78,7 @@ __all__ = [
     "read_config",
     "refers_only",
     "resolved",
+    "unset_variables",
 ]
 
 
@@ -576,6 +577,20 @@ async def resolved(
         dict(sorted(env_written.items())),
         filling.inputs,
     )
+
+
+def unset_variables(server: ServerConfig, config: HostConfig, environ: Mapping[str, str]) -> ConfigurationError | None:
+    """Return the error with which :func:`resolved` would end for a variable that is not set, if there is one. No person
+    and no keyring is asked."""
+    filling = _Filling(server, config, environ)
+    texts = (server.command, server.url, server.cwd, server.env_file, *server.args)
+    try:
+        for body in _named_by("", (*texts, *server.env.values(), *server.headers.values())):
+            if not body.startswith(("input:", "keyring:")):
+                filling.filled(f"${{{body}}}")
+    except ConfigurationError as error:
+        return error
+    return None
 
 
 def _folder(around: Path, folder: str) -> str:

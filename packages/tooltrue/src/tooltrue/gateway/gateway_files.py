@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from tooltrue._internal.watched_files import WatchedFiles
 from tooltrue.client.config import HostConfig
 from tooltrue.errors import ConfigurationError, TooltrueError
-from tooltrue.gateway.settings import read_servers
+from tooltrue.gateway.servers_file import read_servers
 from tooltrue.gateway.wording import GATEWAY_FILES_REFUSED
 from tooltrue.policy.config import OperatorConfig, read_operator_config
 from tooltrue.wording import coded_sentence

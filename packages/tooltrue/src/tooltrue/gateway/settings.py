@@ -8,11 +8,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Final
 
 from tooltrue.client.auth.metadata import is_loopback_url
-from tooltrue.client.config import HostConfig, ServerConfig, read_config
+from tooltrue.client.config import HostConfig, ServerConfig
 from tooltrue.client.oauth import SignIn
 from tooltrue.client.question_limits import QuestionLimits
 from tooltrue.errors import ConfigurationError
@@ -35,7 +34,6 @@ from tooltrue.gateway.token_exchange import CallerExchange, TokenExchange
 from tooltrue.gateway.upstream_traffic import UpstreamLimits
 from tooltrue.gateway.wording import (
     GATEWAY_AUTH_INVALID,
-    GATEWAY_KEY_TWICE,
     GATEWAY_SERVER_UNKNOWN,
     GRANT_PAGES_UNREACHABLE,
     LABEL_BROWSER_IDENTITY,
@@ -48,7 +46,6 @@ from tooltrue.gateway.wording import (
     TASKS_NEED_EXTRA,
     TASKS_WITHOUT_TOKEN,
 )
-from tooltrue.host.client_files.json_edit import EditRefused, parse
 from tooltrue.policy.config import OperatorConfig
 from tooltrue.spelling import closest
 from tooltrue.state.places import sqlite_url, state_folder
@@ -67,7 +64,6 @@ __all__ = [
     "has_pins",
     "is_program",
     "question_limits_of",
-    "read_servers",
     "sign_in_of",
     "sign_in_settings",
     "task_mode_of",
@@ -77,30 +73,6 @@ __all__ = [
 ]
 
 _KEY_BYTES: Final = 32
-
-
-def read_servers(file: str) -> HostConfig:
-    """Read the file of the servers. Raises ``ConfigurationError``, for two servers of one label with the line of the
-    second."""
-    try:
-        return read_config(file)
-    except ConfigurationError as error:
-        raise _key_twice(file) or error from None
-
-
-def _key_twice(file: str) -> ConfigurationError | None:
-    """The error for a key that stands twice in one object of a JSON file."""
-    try:
-        text = Path(file).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return None
-    try:
-        parse(text)
-    except EditRefused as refused:
-        if refused.at is not None:
-            place = f"{file}:{text.count(chr(10), 0, refused.at) + 1}"
-            return ConfigurationError.of(GATEWAY_KEY_TWICE, place=place, problem=refused.problem)
-    return None
 
 
 def bounds_of(operator: OperatorConfig | None) -> ConnectionBounds:

@@ -36,7 +36,8 @@ from tooltrue.transport.http_server import RESERVED
 
 __all__ = ["ViewSettings", "check_known_names", "view_problems", "views_of"]
 
-_RESERVED: Final = (*RESERVED, PAGE.strip("/"))
+_RESERVED: Final = (*RESERVED, "tools", "console", PAGE.strip("/"))
+"""The first segments of paths of the gateway, also of those that it serves by an option alone."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 KnownTools = Mapping[str, Collection[str] | None]

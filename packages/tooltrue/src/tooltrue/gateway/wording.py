@@ -133,6 +133,11 @@ GATEWAY_KEY_TWICE: Final = message(
     "{place}: {problem}; keep one of the two.",
     "{place}：{problem}；请只保留其中一个。",
 )
+GATEWAY_LABEL_REFUSED: Final = message(
+    "TT5665",
+    "{place}: this server needs another label. {problem}",
+    "{place}：这个服务器需要另一个标签。{problem}",
+)
 GATEWAY_SUPERVISOR_ADDRESS_FAILED: Final = message(
     "TT4796",
     "The supervisor cannot listen at {address}: {problem}. A shorter TMPDIR may help.",
