@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from support.gateway_callers import Caller
@@ -22,6 +24,7 @@ from tooltrue.client.question_limits import QuestionGate
 from tooltrue.client.relayed import InputRequested, RelayedRequest
 from tooltrue.errors import InvalidParams
 from tooltrue.gateway import relay
+from tooltrue.gateway.callers import CallerConnection, CallerConnections
 from tooltrue.gateway.gateway import Gateway
 from tooltrue.gateway.operations import CallerOperation, RelayAnswers
 from tooltrue.policy.config import read_operator_config
@@ -349,12 +352,56 @@ def test_a_late_message_on_the_stream_of_one_caller_does_not_reach_another() -> 
 
 # --- a property ------------------------------------------------------------------------------------------------------
 
-steps = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(("ask", "log", "tell"))), min_size=2, max_size=6)
+
+async def pass_turns(turns: int) -> None:
+    for _ in range(turns):
+        await asyncio.sleep(0)
 
 
-async def heard_by_each(gateway: Gateway, plan: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """All text that reached each caller, while the calls of ``plan`` ran side by side."""
+class HoldingServer(SessionServer):
+    """A server whose sessions hold what they say about calls, until it is delivered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: list[Callable[[], None]] = []
+        self._has_some = asyncio.Event()
+
+    def connect(self, write: Callable[[bytes], None]) -> Session:
+        def hold(frame: bytes) -> None:
+            message = json.loads(frame)
+            if "method" in message or "content" in message["result"]:
+                self._held.append(partial(write, frame))
+                self._has_some.set()
+            else:
+                write(frame)
+
+        return super().connect(hold)
+
+    async def deliver(self, order: Sequence[tuple[int, int]]) -> None:
+        """Deliver the messages without end, each after some turns of the loop: one of those that there are then."""
+        for turns, place in itertools.cycle(order):
+            await self._has_some.wait()
+            await pass_turns(turns)
+            self._held.pop(place % len(self._held))()
+            if not self._held:
+                self._has_some.clear()
+
+
+waits = st.integers(0, 60)
+calls = st.tuples(st.sampled_from(NAMES), st.sampled_from(("ask", "log", "tell")), waits)
+plans = st.lists(calls, min_size=2, max_size=6)
+orders = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
+Plan: TypeAlias = Sequence[tuple[str, str, int]]
+"""Calls: the caller, the tool, and the turns of the loop after which it begins."""
+Order: TypeAlias = Sequence[tuple[int, int]]
+
+
+async def heard_by_each(plan: Plan, order: Order, **more: Any) -> dict[str, list[str]]:
+    """All text that reached each caller, while the calls of ``plan`` ran side by side, and the messages of the server
+    arrived in ``order``."""
     heard: dict[str, list[str]] = {name: [] for name in NAMES}
+    server = HoldingServer()
+    gateway = gateway_to(server, **more)
 
     async def use(name: str) -> None:
         def elicit(question: Elicitation) -> Reply:
@@ -366,12 +413,17 @@ async def heard_by_each(gateway: Gateway, plan: Sequence[tuple[str, str]]) -> di
 
         limits = QuestionLimits(per_minute=1_000, waiting=100)
         async with Client(Caller(gateway, name), elicit=elicit, on_log=on_log, questions=limits) as client:
-            own = [tool for owner, tool in plan if owner == name]
-            results = await asyncio.gather(*(client.call_tool(f"up_{tool}", text=f"of {name}") for tool in own))
-            heard[name] += [result.text for result in results]
 
-    async with gateway.in_lifespan():
+            async def call(tool: str, turns: int) -> None:
+                await pass_turns(turns)
+                heard[name].append((await client.call_tool(f"up_{tool}", text=f"of {name}")).text)
+
+            await asyncio.gather(*(call(tool, turns) for owner, tool, turns in plan if owner == name))
+
+    async with asyncio.timeout(LIMIT), gateway.in_lifespan():
+        delivering = asyncio.create_task(server.deliver(order))
         await asyncio.gather(*map(use, NAMES))
+        delivering.cancel()
     return heard
 
 
@@ -380,24 +432,81 @@ def leaks(heard: dict[str, list[str]]) -> bool:
     return any("bob" in text for text in ada) or any("ada" in text for text in bob)
 
 
-@given(plan=steps)
-@settings(max_examples=40, deadline=None)
-def test_no_text_of_one_caller_reaches_the_other(plan: list[tuple[str, str]]) -> None:
-    assert not leaks(asyncio.run(heard_by_each(gateway_to(SessionServer()), plan)))
+@given(plan=plans, order=orders)
+@settings(max_examples=60, deadline=None)
+def test_no_text_of_one_caller_reaches_the_other(plan: Plan, order: Order) -> None:
+    heard = asyncio.run(heard_by_each(plan, order))
+    assert not leaks(heard)
+    for name in NAMES:
+        assert sum(name in text for text in heard[name]) >= sum(caller == name for caller, *_ in plan)
 
 
-EVERYTHING = [(name, tool) for name in NAMES for tool in ("tell", "ask", "log")]
+def one_key_for_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CallerConnections, "_key", lambda self, context: ("", "", b""))
+
+
+def takes_any_open_connection(patch: pytest.MonkeyPatch) -> None:
+    own = CallerConnections.of
+
+    @asynccontextmanager
+    async def of(self: Any, context: RequestContext) -> AsyncGenerator[CallerConnection]:
+        key = next((key for key, one in self._connections.items() if one.client is not None), None)
+        with pytest.MonkeyPatch.context() as now:
+            if key is not None:
+                now.setattr(self, "_key", lambda context: key)
+            taken = own(self, context)
+            connection = await taken.__aenter__()
+        try:
+            yield connection
+        finally:
+            await taken.__aexit__(None, None, None)
+
+    patch.setattr(CallerConnections, "of", of)
+
+
+def answers_where_the_last_caller_asked(patch: pytest.MonkeyPatch) -> None:
+    """The connections of all callers have the same operations."""
+    together: list[Any] = []
+    begin = RelayAnswers.__init__
+
+    def sharing(self: Any, *words: Any) -> None:
+        begin(self, *words)
+        self._operations = together
+
+    patch.setattr(RelayAnswers, "__init__", sharing)
+    patch.setattr(RelayAnswers, "_operation", lambda answers: together[-1] if together else None)
+
+
+LEAKS = (one_key_for_all, takes_any_open_connection, answers_where_the_last_caller_asked)
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+def test_the_property_finds_a_leak(leak: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    leak(monkeypatch)
+
+    @settings(max_examples=100, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
+    @given(plan=plans, order=orders)
+    def searching(plan: Plan, order: Order) -> None:
+        assert not leaks(asyncio.run(heard_by_each(plan, order)))
+
+    with pytest.raises(AssertionError):
+        searching()
 
 
 def test_the_property_finds_a_session_that_callers_share() -> None:
-    assert leaks(asyncio.run(heard_by_each(gateway_to(SessionServer(), shared=True), EVERYTHING)))
+    everything = [(name, tool, 0) for name in NAMES for tool in ("tell", "ask", "log")]
+    assert leaks(asyncio.run(heard_by_each(everything, [(0, 0)], shared=True)))
+
+
+@given(order=orders)
+@settings(max_examples=20, deadline=None)
+def test_a_question_in_a_session_of_all_reaches_no_other_caller(order: Order) -> None:
+    assert not leaks(asyncio.run(heard_by_each([(name, "ask", 0) for name in NAMES], order, shared=True)))
 
 
 def test_the_property_finds_questions_that_go_to_the_newest_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     def newest(answers: Any) -> CallerOperation | None:
         return answers._operations[-1] if answers._operations else None
 
-    shared = lambda: heard_by_each(gateway_to(SessionServer(), shared=True), [(name, "ask") for name in NAMES])  # noqa: E731
-    assert not leaks(asyncio.run(shared()))
     monkeypatch.setattr(RelayAnswers, "_operation", newest)
-    assert leaks(asyncio.run(shared()))
+    assert leaks(asyncio.run(heard_by_each([(name, "ask", 0) for name in NAMES], [(40, 0)], shared=True)))

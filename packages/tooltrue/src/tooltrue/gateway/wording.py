@@ -135,8 +135,8 @@ GATEWAY_KEY_TWICE: Final = message(
 )
 GATEWAY_LABEL_REFUSED: Final = message(
     "TT5665",
-    "{place}: this server needs another label. {problem}",
-    "{place}：这个服务器需要另一个标签。{problem}",
+    "{place}: this server needs another label: {problem}.",
+    "{place}：这个服务器需要另一个标签：{problem}。",
 )
 GATEWAY_SUPERVISOR_ADDRESS_FAILED: Final = message(
     "TT4796",
