@@ -18,6 +18,7 @@ from tooltrue.contract.neighbours import NOBODY, Neighbours
 from tooltrue.errors import (
     InvalidAnswer,
     InvalidParams,
+    MethodNotFound,
     RequestTimeout,
     RpcError,
     TaskCancelled,
@@ -59,6 +60,7 @@ from tooltrue.jsonrpc.messages import Json, is_object
 from tooltrue.jsonrpc.wording import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from tooltrue.policy.layers.validate import check_arguments
 from tooltrue.protocol import types as wire
+from tooltrue.protocol import versions
 from tooltrue.protocol.characters import cleaned
 from tooltrue.protocol.modern import SERVER_INFO, declares_tasks
 from tooltrue.protocol.schema import compile_schema
@@ -292,6 +294,8 @@ class Remote:
     async def _refresh(self, client: Client) -> None:
         listing = await published(self.server, client, self._published or PublishedDefinitions())
         self._offers |= frozenset({"resources", "prompts", "completions"} & client.facts.capabilities.keys())
+        if not _declares_completions(client) and self._offers & {"resources", "prompts"}:
+            self._offers |= {"completions"}
         self._offers -= {"tasks"}
         if self._calls.passed_tasks and declares_tasks(client.facts.capabilities):
             self._offers |= {"tasks"}
@@ -473,7 +477,16 @@ class Remote:
     async def complete(self, get: CompletionGet) -> Completion:
         (entry, *_) = await self.find_entries(get)
         assert isinstance(entry, wire.Prompt | wire.ResourceTemplate)
-        return await self._asking("completion/complete", self._calls.complete(self._here(), entry, get))
+        return await self._asking("completion/complete", self._completed(entry, get))
+
+    async def _completed(self, entry: wire.Prompt | wire.ResourceTemplate, get: CompletionGet) -> Completion:
+        client = self._here()
+        try:
+            return await self._calls.complete(client, entry, get)
+        except MethodNotFound:
+            if client is None or _declares_completions(client):
+                raise
+            return Completion([])
 
     async def _asking(self, method: str, answer: Any) -> Any:
         self.running += 1
@@ -507,6 +520,12 @@ class Remote:
 
 
 CONNECT: Final = "connect"
+
+
+def _declares_completions(client: Client) -> bool:
+    """Whether the revision of the server has a capability for completions; 2024-11-05 has the method alone."""
+    revision = versions.BY_NAME.get(client.facts.revision)
+    return revision is None or revision.completions
 
 
 def _connect_tool(server: str, instance: str) -> Tool:
