@@ -6,6 +6,8 @@ import asyncio
 import base64
 import contextlib
 import html
+import json
+import logging
 import re
 import secrets
 from collections.abc import Callable, Generator, Iterator
@@ -448,6 +450,29 @@ def test_a_grant_is_listed_without_its_tokens_and_revoked_at_once(
         assert (result.is_error, len(pages)) == (True, 1)
         unknown = CliRunner().invoke(cli, ["grants", "--config", str(config), "revoke", "user:ada", "up"])
         assert unknown.exit_code == 2
+
+
+@pytest.mark.requirement("SEC-05")
+def test_a_token_of_a_grant_is_in_no_record_log_or_map(
+    mounts: Mounts, issuer: Issuing, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    registering(issuer).changes |= {"token_endpoint_auth_methods_supported": ["none", "client_secret_basic"]}
+    store, log, config = sqlite_url(tmp_path / "grants.db"), tmp_path / "audit.db", tmp_path / "tooltrue.toml"
+    audit = f'[audit]\nto = "{sqlite_url(log)}"\n'
+    with serving(mounts, issuer) as upstream, gateway_before(mounts, issuer, upstream, store, audit) as url:
+        config.write_text(operators_file(url.removesuffix("/mcp"), issuer.url, store) + audit)
+        (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"up": {"url": upstream}}}))
+        assert not calling(url, "ada", Browser("ada", url).connect)[0].is_error
+        line = f"tooltrue gateway {tmp_path / 'servers.json'} --http :0 --config {config}"
+        shown = CliRunner().invoke(cli, ["inspect", line, "--json"])
+    [refresh] = issuer.refresh
+    records = b"".join(path.read_bytes() for path in tmp_path.glob("audit.db*"))
+    assert (shown.exit_code, b"up_who" in records) == (0, True)
+    logged = [record.getMessage() for record in caplog.records if not record.name.startswith("authlib")]  # the issuer
+    told = "\n".join([shown.output, records.decode(errors="replace"), *logged])
+    assert "up" in told
+    assert refresh not in told
 
 
 def test_the_consent_to_one_client_is_revoked_alone(mounts: Mounts, issuer: Issuing, tmp_path: Path) -> None:
