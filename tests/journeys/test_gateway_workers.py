@@ -202,6 +202,33 @@ def test_programs_belong_to_the_supervisor_and_end_with_the_gateway(tmp_path: Pa
     assert "Traceback" not in log
 
 
+def test_a_killed_worker_loses_its_running_call_and_nothing_else(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        program, supervisor, first = gateway.count()
+        lost: list[TooltrueError] = []
+
+        def wait() -> None:
+            try:
+                gateway.call("counting_wait")
+            except TooltrueError as error:
+                lost.append(error)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        until((tmp_path / "waits").exists)
+        workers = gateway.workers(supervisor)
+        for worker in workers:  # one of them has the call
+            os.kill(worker, signal.SIGKILL)
+        waiting.join(LIMIT)
+        assert len(lost) == 1
+        until(lambda: len(gateway.workers(supervisor) - workers) == 2)
+        until(gateway.counts)
+        process, parent, calls = gateway.count()
+        assert (process, parent) == (program, supervisor)
+        assert calls > first  # the program has its memory
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
+
+
 def test_a_changed_file_exchanges_programs_at_all_workers(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
         process, supervisor, _ = gateway.count()
