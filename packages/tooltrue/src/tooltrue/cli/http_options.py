@@ -71,7 +71,7 @@ _NEED_HTTP: Final = {
     "console": "--console",
     "drain": "--drain",
 }
-"""The options that require ``--http`` where they are given, by the names of their parameters."""
+"""The options that require ``--http`` where they have a value, by the names of their parameters."""
 
 
 def options(function: F) -> F:
@@ -94,13 +94,13 @@ def http_settings(values: Mapping[str, Any]) -> HttpSettings | None:
     """The settings for HTTP; ``None`` for stdio. ``ConfigurationError`` for options that require another."""
     settings = callers.callers_of(values)
     if values["http"] is None:
-        given = [option for name, option in _NEED_HTTP.items() if values[name]]
+        needing = [option for name, option in _NEED_HTTP.items() if values[name]]
         if values["workers"] > 1:
-            given.append("--workers")
+            needing.append("--workers")
         if settings.table:
-            given.append(settings.origin)
-        if given:
-            raise ConfigurationError.of(OPTION_REQUIRES_HTTP, option=given[0])
+            needing.append(settings.origin)
+        if needing:
+            raise ConfigurationError.of(OPTION_REQUIRES_HTTP, option=needing[0])
         return None
     from tooltrue.cli.logs import begin  # noqa: PLC0415 - each command loads what it needs
     from tooltrue.server.http_serving import HttpSettings  # noqa: PLC0415 - each command loads what it needs
