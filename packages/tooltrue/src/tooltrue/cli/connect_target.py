@@ -72,8 +72,8 @@ def _is_installed(module: str) -> bool:
         name = f"{name}.{part}" if name else part
         if places is None:  # the part before is a module without parts
             return False
-        found = (finder.find_spec(name, places) for finder in sys.meta_path)
-        spec = next((each for each in found if each is not None), None)
+        specs = (finder.find_spec(name, places) for finder in sys.meta_path)
+        spec = next((each for each in specs if each is not None), None)
         if spec is None:
             return False
         places = spec.submodule_search_locations

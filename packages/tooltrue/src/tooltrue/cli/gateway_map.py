@@ -115,16 +115,16 @@ def _callers(server: Server) -> dict[str, Any]:
 def _content(server: Server, rows: Iterable[tuple[str, Tool]], operator: OperatorConfig | None) -> dict[str, Any]:
     """The part of the catalogue behind a way in, before the rules."""
     view = server.view if isinstance(server, GatewayView) else None
-    shown = [
+    tools = [
         tool
         for label, tool in rows
         if view is None or (view.selection.has_server(label) and view.selection.has_tool(tool.name))
     ]
-    tokens, search = sum(map(tokens_of, shown)), tool_search_of(operator)
+    tokens, search = sum(map(tokens_of, tools)), tool_search_of(operator)
     search = search if view is None else view.search_in(search)
     return {
         "view": None if view is None else view.name,
-        "tools": len(shown),
+        "tools": len(tools),
         "tokens": tokens,
         "search": search.replaces(tokens),
         "rules": _rules(operator, "" if view is None else view.name),

@@ -112,8 +112,8 @@ class IssuerSignIn:
             "redirect_uri": self._redirect_uri,
             "code_verifier": begun.verifier,
         }
-        asked = self._request(begun.issuer)
-        tokens = await asked.granted(asked.endpoint(self._client(begun.issuer)), form, scoped=False)
+        request = self._request(begun.issuer)
+        tokens = await request.granted(request.endpoint(self._client(begun.issuer)), form, scoped=False)
         principal = await self._oauth.principal(Carrier("http", {"authorization": f"Bearer {tokens.access}"}))
         return None if principal is None else (begun.purpose, principal)
 

@@ -257,10 +257,10 @@ class Catalogue:
         every = [
             (part, part.called(tool.name), tool) for part, definitions in by_part for tool in definitions.tool_list
         ]
-        shown = [one for one in every if selection.has_tool(one[1])]
+        visible = [one for one in every if selection.has_tool(one[1])]
         # A name that the operator has given takes precedence over an equal name made from a label.
         for part, known_as, tool in sorted(
-            shown, key=lambda one: one[1] not in selection.names and one[2].name not in one[0].rename
+            visible, key=lambda one: one[1] not in selection.names and one[2].name not in one[0].rename
         ):
             name = selection.called(known_as)
             if name in rows:

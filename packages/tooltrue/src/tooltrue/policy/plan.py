@@ -146,11 +146,11 @@ class _Timed:
         self.part = part
         self.place = place
 
-    def __call__(self, call: ToolCall, *left: Any) -> Any:
+    def __call__(self, call: ToolCall, *outcome: Any) -> Any:
         times: Sequence[StepTime] = call.recall(_TIMES)
         began = perf_counter()
         try:
-            waiting = self.part(call, *left)
+            waiting = self.part(call, *outcome)
         finally:
             times[self.place].seconds += perf_counter() - began
             if call.context.trail is not None:
