@@ -33,6 +33,7 @@ _AT_A_TIME = 320  # calls of our client
 _SLEEPERS = 10
 _LOOK_SECONDS = 0.01  # between two lists: a gateway that starts servers has something else to do
 _SLEEP = 0.3  # the slowest of ten sleeps ten times as long
+_REST = 4.0  # before each start of ten servers: those of the start before are still ending
 _LONGEST = 600.0
 _PATIENCE = 60.0  # for a gateway to open its port
 
@@ -226,13 +227,18 @@ def _real(servers: Entries, command: Command, folder: Path, *, ours_first: bool)
     """Seconds until real servers have listed their tools: through our gateway, and to a plain client."""
 
     def through() -> float:
+        time.sleep(_REST)
         environment = {"XDG_STATE_HOME": str(folder)}
         return _listed(command, lambda tools: servers.keys() <= {name.partition("_")[0] for name in tools}, environment)
 
+    def plain() -> float:
+        time.sleep(_REST)
+        return seconds_of_all(servers)
+
     if ours_first:
-        return through(), seconds_of_all(servers)
-    plain = seconds_of_all(servers)
-    return through(), plain
+        return through(), plain()
+    without = plain()
+    return through(), without
 
 
 def _listed(command: Command, are_all: Callable[[Sequence[str]], bool], environment: dict[str, str]) -> float:
