@@ -298,8 +298,8 @@ class Server:
           reports it, ``off`` does not look.
 
         ``settings`` are those of :class:`Server`. Where the definitions of the tools take more than 10,000 tokens,
-        callers are shown the three tools of the search alone. The server keeps no connection to the API: each request
-        opens its own, and closes it.
+        callers are shown the three tools of the search alone. Requests that read keep their connection to the API for
+        15 s, for the next one; every other request opens its own, and closes it.
         """
         from tooltrue.tools.search.searchable import ToolSearch  # noqa: PLC0415 - only some servers have one
 
