@@ -55,7 +55,7 @@ def refuse() -> str:
 
 @server.tool
 def carried(context: Context) -> dict[str, str]:
-    """What came with the request."""
+    """The values that came with the request."""
     return {key: value for key, value in context.meta.items() if isinstance(value, str)}
 
 

@@ -179,7 +179,7 @@ def _is_lost(schema: Mapping[str, Any], discriminator: Mapping[str, Any], root: 
 
 
 def _reason(error: Exception) -> str:
-    """What the judge says, at the innermost place that it names."""
+    """The fault that the judge names, at the innermost place that it names."""
     errors = getattr(error.__cause__, "schema_errors", ())
     if not errors:
         return f"{error!r} {error.__cause__!r}"[:300]

@@ -44,7 +44,7 @@ class _Body(bytes):
 
 
 _STRUCTURE = re.compile("%(?:2f|3f|23|25)", re.IGNORECASE)
-"""What would be structure, were it decoded: ``/``, ``?``, ``#`` and ``%``."""
+"""Characters that would be structure, were they decoded: ``/``, ``?``, ``#`` and ``%``."""
 
 
 class JudgedRequest:

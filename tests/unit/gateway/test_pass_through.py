@@ -1,4 +1,4 @@
-"""What passes a gateway beside calls, reads and forms, for clients and servers of each revision."""
+"""Messages that pass a gateway beside calls, reads and forms, for clients and servers of each revision."""
 
 from __future__ import annotations
 

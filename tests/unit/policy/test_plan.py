@@ -34,7 +34,7 @@ TOOL, OTHER = (
 
 
 class Behaviour(NamedTuple):
-    """What one layer does; an empty text is a part that the step leaves out."""
+    """The behaviour of one layer; an empty text is a part that the step leaves out."""
 
     before: str = ""
     after: str = ""

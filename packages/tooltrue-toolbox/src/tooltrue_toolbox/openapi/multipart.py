@@ -1,5 +1,5 @@
 """Bodies of the media type ``multipart/form-data`` (RFC 7578): which parts of a description are files, and how the
-parts are written. What forms of both media types have in common is here too.
+parts are written. The common parts of the forms of both media types are here too.
 
 A file is an argument by reference (``file_references.py``), whatever its schema in the description. Pure.
 """

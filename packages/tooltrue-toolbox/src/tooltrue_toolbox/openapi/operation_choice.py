@@ -1,8 +1,8 @@
 """Several operations as one tool: an argument names the operation, and each takes its own arguments and no others.
 
-All arguments are properties of one object, since model providers refuse alternatives at the top of a schema. What each
-operation takes stands below ``dependentSchemas``, by which a call is validated; a model that is not shown it reads the
-same in the description of the argument.
+All arguments are properties of one object, since model providers refuse alternatives at the top of a schema. The
+arguments of each operation stand below ``dependentSchemas``, by which a call is validated; a model that is not shown
+them reads the same in the description of the argument.
 """
 
 from __future__ import annotations

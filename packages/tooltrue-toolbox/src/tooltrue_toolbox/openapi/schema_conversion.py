@@ -120,8 +120,8 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 
 
 class SchemaConversion:
-    """The conversion of all schemas of one tool. ``definitions`` collects what ``#/$defs/NAME`` refers to. What other
-    tools of the description have converted is not converted again, so that the parts are shared: nobody changes them.
+    """The conversion of all schemas of one tool. ``definitions`` collects what ``#/$defs/NAME`` refers to. A part that
+    other tools of the description have converted is not converted again: the parts are shared, and never changed.
 
     A conversion raises :class:`UnusablePart` for what is too large, leads nowhere, or cannot be converted.
     """
@@ -188,7 +188,7 @@ class _Components:
         return self._parts[reference]
 
     def cut(self, reference: str) -> dict[str, Json]:
-        """What is left of a schema that is not described: that it is an object, if it is one."""
+        """The rest of a schema that is not described: that it is an object, if it is one."""
         schema = self._description.at(reference)
         is_any_object = is_object(schema) and schema.get("type") == "object" and schema.get("nullable") is not True
         return {"type": "object", **_CUT} if is_any_object else dict(_CUT)

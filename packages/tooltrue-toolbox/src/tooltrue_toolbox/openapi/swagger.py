@@ -116,7 +116,7 @@ class _Conversion:
         return made
 
     def _followed(self, node: Json) -> _Object:
-        """What a reference leads to. One that leads nowhere is left for the reader of operations, which names it."""
+        """The target of a reference. One that leads nowhere is left for the reader of operations, which names it."""
         for _ in range(_MAX_REFERENCES):
             if not is_object(node):
                 break

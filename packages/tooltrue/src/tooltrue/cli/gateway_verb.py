@@ -32,7 +32,7 @@ __all__ = ["GatewaySpec", "command", "read_words"]
 
 _NEW_OBJECTS = 20_000
 """How many are made before Python looks for garbage, in place of 700. A call that waits for a server holds more than
-200 and leaves no cycles, so that each look at the calls of many callers would be in vain."""
+200, and leaves no cycles when it is answered, so that each look at the calls of many callers would be in vain."""
 
 
 class GatewaySpec(Value, frozen=True):

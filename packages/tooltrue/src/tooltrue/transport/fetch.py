@@ -191,7 +191,7 @@ class Fetcher:
                 FETCH_FAILED, "late", bare_url, Worded(REASON_FETCH_TIMEOUT, {"seconds": self._seconds})
             ) from None
         except Exception as error:
-            import httpx2  # noqa: PLC0415 - see above
+            import httpx2  # noqa: PLC0415 - few processes fetch
 
             if not isinstance(error, OSError | ValueError | httpx2.HTTPError | httpx2.InvalidURL):
                 raise
@@ -238,7 +238,7 @@ class Fetcher:
         content: bytes | None = None,
         accept_encoding: str = "gzip",
     ) -> AsyncGenerator[httpx2.Response]:
-        import httpx2  # noqa: PLC0415 - see above
+        import httpx2  # noqa: PLC0415 - few processes fetch
 
         address = await self._address(url)
         parts = urlsplit(url)
@@ -273,7 +273,7 @@ class Fetcher:
             yield response
 
     def _place(self, url: str, address: IpAddress) -> ConnectionPlace:
-        from tooltrue.transport.kept_connections import ConnectionPlace  # noqa: PLC0415 - see above
+        from tooltrue.transport.kept_connections import ConnectionPlace  # noqa: PLC0415 - few processes fetch
 
         origin = origin_of(url)
         return ConnectionPlace(origin.scheme, origin.host, origin.port, address, id(self._context(url)))
@@ -323,7 +323,7 @@ class AppFetcher(Fetcher):
     async def _response(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None, **_: Any
     ) -> AsyncGenerator[httpx2.Response]:
-        import httpx2  # noqa: PLC0415 - see above
+        import httpx2  # noqa: PLC0415 - few processes fetch
 
         own = {"accept": "application/json", "accept-encoding": "identity", **(headers or {})}
         transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)

@@ -27,7 +27,7 @@ _CONNECTIONS: Final = 8
 
 
 class ConnectionPlace(Value, frozen=True):
-    """What a connection leads to. ``tls``: the ``id()`` of the context, which the caller holds."""
+    """The target of a connection. ``tls``: the ``id()`` of the context, which the caller holds."""
 
     scheme: str
     host: str

@@ -379,14 +379,14 @@ class _SearchTools(LocalToolset):
         return tuple(tool for tool in tools if tool.name not in self._settings.names)
 
     def _places(self, tools: tuple[Tool, ...], query: str) -> list[int]:
-        from tooltrue.tools.search.query import search  # noqa: PLC0415 - see above
+        from tooltrue.tools.search.query import search  # noqa: PLC0415 - few processes search
 
         return [place for place, _ in search(self._index(tools), query)]
 
     def _index(self, tools: tuple[Tool, ...]) -> SearchIndex:
         """Return the index of these tools: callers with the same tools share one, and no index has others, so that a
         hidden tool changes no result."""
-        from tooltrue.tools.search.index import SearchIndex  # noqa: PLC0415 - see above
+        from tooltrue.tools.search.index import SearchIndex  # noqa: PLC0415 - few processes search
 
         key = tuple(map(id, tools))
         with self._indexing:
@@ -399,7 +399,7 @@ class _SearchTools(LocalToolset):
 
 
 def _text(tool: Tool) -> SearchText:
-    from tooltrue.tools.search.index import search_text  # noqa: PLC0415 - see above
+    from tooltrue.tools.search.index import search_text  # noqa: PLC0415 - few processes search
 
     definition = tool.definition
     return search_text(definition.name, definition.title, definition.description, definition.inputSchema)
