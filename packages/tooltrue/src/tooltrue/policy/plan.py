@@ -238,7 +238,10 @@ class CallPlan:
                 left = await self.proceed(call)
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
             left = error
-        return await self.leave(call, place, left, first)
+        try:
+            return await self.leave(call, place, left, first)
+        finally:
+            del left  # an error, whose traceback holds this frame
 
     async def leave(self, call: ToolCall, place: int, left: Leaving | None, first: int = 0) -> ToolOutcome:
         """Leave the steps above ``place`` down to ``first``, the innermost first; return or raise what remains."""
@@ -341,7 +344,10 @@ class Planned(Wrapper, frozen=True):
                 return left
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
             left = error
-        return await plan.leave(call, plan.place_of(part) + entered, left)
+        try:
+            return await plan.leave(call, plan.place_of(part) + entered, left)
+        finally:
+            del left  # an error, whose traceback holds this frame
 
     def _is_exchanged(self, tool: Tool, call: ToolCall) -> bool:
         """Return whether the call has another tool by now: it has waited, and no layer has found its tool yet."""
