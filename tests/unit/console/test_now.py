@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +22,13 @@ from hypothesis import strategies as st
 from browser.payloads import PAYLOADS
 from support.clock import skip
 from support.console import PATIENCE, House
-from tooltrue import Server
+from tooltrue import Client, Server, ToolError
 from tooltrue.observe.meter import Meter, Sample
+from tooltrue.policy.layers.abuse import Abuse
 from tooltrue.state.log import DraftRecord, timestamp
 from tooltrue.state.places import sqlite_url
 from tooltrue.state.urls import open_log
+from tooltrue.tools.bounds import Rate
 from tooltrue_console.activity import Activity, LogHour, MinuteCounts
 from tooltrue_console.beside import desk_of
 from tooltrue_console.charts import HEIGHT, WIDTH, chart
@@ -211,6 +216,74 @@ def test_records_that_were_written_together_count_as_each_of_them_does(
     assert first == second
 
 
+@pytest.mark.parametrize("is_first_look", [True, False])
+def test_what_the_writer_of_a_batch_has_counted_is_what_its_records_say(is_first_look: bool, tmp_path: Path):
+    """The same log is looked at with and without the counts of its batches. The calls are more than a look reads at
+    once."""
+    counted, uncounted = Watched(tmp_path / "with"), Watched(tmp_path / "without")
+
+    async def scenario() -> tuple[LogHour, LogHour]:
+        for watched in (counted, uncounted):
+            watched.clock.now = time.time()
+            await write(watched.url, [{"kind": "own", "at": timestamp(watched.clock.now)}])
+            if not is_first_look:
+                await watched.hour()
+        await call_an_attic(counted.url)
+        shutil.copy(counted.url.removeprefix("sqlite:"), uncounted.url.removeprefix("sqlite:"))
+        with closing(sqlite3.connect(counted.url.removeprefix("sqlite:"))) as db:
+            assert db.execute("SELECT count(*) FROM log WHERE counts <> ''").fetchone()[0] > 2
+        with closing(sqlite3.connect(uncounted.url.removeprefix("sqlite:"), isolation_level=None)) as db:
+            db.execute("UPDATE log SET counts = NULL")
+        counted.clock.now = uncounted.clock.now = (
+            time.time() + 10
+        )  # the counts of the first look are not fresh any more
+        return await counted.hour(), await uncounted.hour()
+
+    first, second = asyncio.run(scenario())
+    assert [one.server for one in first.servers] == [one.server for one in second.servers]
+    for one, other in zip(first.servers, second.servers, strict=True):
+        of_one, of_other = (
+            [(minute.calls, minute.refusals, minute.errors) for minute in each.minutes] for each in (one, other)
+        )
+        assert of_one == of_other
+        # Each record has whole microseconds.
+        assert one.total.milliseconds == pytest.approx(other.total.milliseconds, abs=1e-3 * (other.total.calls + 1))
+    assert total(first) == total(second)
+    assert min(total(first)) > 0
+    assert [one.caller for one in first.paused] == [one.caller for one in second.paused] == ["local"]
+    assert first.last == second.last
+
+
+async def call_an_attic(url: str) -> None:
+    """Calls, errors, refusals, resources, and at last so many invalid calls that the caller is paused."""
+    server = Server("attic", audit=url, rate=Rate(1e6, 1_000_000), abuse=Abuse(pause=300))
+
+    @server.tool(effect="read")
+    async def find(word: str) -> str:
+        if word.endswith("7"):
+            raise ToolError("no such word")
+        return word
+
+    @server.tool(effect="destructive")
+    async def burn(word: str) -> str:
+        return word
+
+    @server.resource("attic://box")
+    async def box() -> str:
+        return "a box"
+
+    async with server.serving(), Client(server) as client:
+        for number in range(1200):
+            await client.call_tool("find", {"word": f"{number}"})
+            if number % 100 == 0:
+                await client.read_resource("attic://box")
+            if number % 300 == 1:
+                await client.call_tool("burn", {"word": "all"})
+                await server.audit_log.head()  # what was written until now is a batch
+        for _ in range(30):
+            await client.call_tool("find", {"wort": "the same again"})
+
+
 def test_a_view_reads_only_what_was_written_since_the_last_one(tmp_path: Path):
     """The counts outlive the records that they come from."""
     watched = Watched(tmp_path)
@@ -298,6 +371,21 @@ def test_a_record_of_another_shape_costs_no_page(tmp_path: Path, record: Mapping
     assert "TT9415" not in text
     assert "attic" in text
     assert not re.search(r"\b(nan|inf)\b", html)
+
+
+@pytest.mark.parametrize("counts", ["[", "{}", '[["attic","call"]]', '[["attic","call","ok",-5,1e308]]', "[[1]]"])
+def test_counts_that_no_writer_makes_cost_no_page(counts: str, tmp_path: Path):
+    watched = Watched(tmp_path)
+
+    async def scenario() -> LogHour:
+        await write(watched.url, [Draft(ago, call(ago)) for ago in (5, 4)])
+        with closing(sqlite3.connect(tmp_path / "attic.db", isolation_level=None)) as db:
+            db.execute("UPDATE log SET counts = ?", (counts,))
+        return await watched.hour()
+
+    hour = asyncio.run(scenario())
+    assert total(hour) == ((0, 0, 0) if "-5" in counts else (2, 0, 0))
+    assert hour.servers[0].total.milliseconds in (0, 4)
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from zlib import crc32
@@ -179,6 +179,8 @@ def test_rows_have_the_records_that_are_read_one_by_one(tmp_path: Path) -> None:
                 entries = [entry for row in rows for entry in (row.entries() if isinstance(row, Batch) else [row])]
                 assert tuple(entries) == await log.read(after, 100)
             assert [row.position for row in await log.read_rows(0, 5)] == [1, 11]
+            # What the limit counts is behind `after`.
+            assert [row.position for row in await log.read_rows(10, 5)] == [11, 21]
 
     asyncio.run(read())
 
@@ -221,6 +223,7 @@ BATCHES: dict[str, tuple[str, list[Fault]]] = {
     "the writer": ("UPDATE log SET writer = 'x' WHERE position = 11", [Fault(2, "batch", 11)]),
     "the first time": ("UPDATE log SET first_time = 'x' WHERE position = 11", [Fault(2, "batch", 11)]),
     "the last time": ("UPDATE log SET last_time = 'x' WHERE position = 21", [Fault(12, "batch", 21)]),
+    "counts that no writer made": ("UPDATE log SET counts = '[]' WHERE position = 11", [Fault(2, "batch", 11)]),
     "the link": ("UPDATE log SET previous = hash WHERE position = 11", [Fault(2, "batch", 11)]),
     "the hash": (
         "UPDATE log SET hash = upper(hash) WHERE position = 11",
@@ -313,6 +316,47 @@ def test_the_batch_hash_follows_the_documented_formula(tmp_path: Path) -> None:
     assert (first.position, first.mark, last.mark) == (2, Mark(4, last.hash), Mark(4, last.hash))
 
 
+def test_the_counts_of_a_batch_belong_to_its_hash(tmp_path: Path) -> None:
+    async def scenario() -> tuple[Entry, ...]:
+        async with SqliteLog(tmp_path / "log.db", writer="w", linger=60) as log:
+            for at in (1.0, 2.0):
+                log.note(Counted(at))
+            return await log.read()
+
+    first, _ = asyncio.run(scenario())
+    assert first.batch is not None
+    assert first.batch.counts == '["two"]'
+    header = {
+        "began": "1970-01-01T00:00:01Z",
+        "checksums": "".join(f"{crc32(text.encode()):08x}" for text in ('{"at":1.0}', '{"at":2.0}')),
+        "counts": '["two"]',
+        "ended": "1970-01-01T00:00:02Z",
+        "first": 1,
+        "last": 2,
+        "previous": "0" * 64,
+        "writer": "w",
+    }
+    whole = json.dumps(header, sort_keys=True, separators=(",", ":")) + '\n{"at":1.0}\n{"at":2.0}'
+    assert first.hash == hashlib.sha256(whole.encode()).hexdigest()
+    _cut(tmp_path / "log.db", "UPDATE log SET counts = NULL")
+    assert asyncio.run(_verified(tmp_path / "log.db")).faults == (Fault(1, "batch", 2),)
+
+
+@pytest.mark.parametrize("other", [{"n": 1}, lambda: Timed(2.0), lambda: Counted(-1.0)])
+def test_a_batch_with_a_record_that_was_not_counted_has_no_counts(
+    other: dict[str, int] | Callable[[], DraftRecord], tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with SqliteLog(tmp_path / "log.db", linger=60) as log:
+            for note in (Counted(1.0), Counted(2.0), other() if callable(other) else other):
+                log.note(note)
+            (row,) = await log.read_rows(0, 10)
+            assert isinstance(row, Batch)
+            assert row.counts == ""
+
+    asyncio.run(scenario())
+
+
 class Timed(DraftRecord):
     def __init__(self, at: float) -> None:
         self.at = at
@@ -325,6 +369,12 @@ class Timed(DraftRecord):
     @classmethod
     def times(cls, records: Sequence[Timed]) -> list[float]:
         return [record.at for record in records]
+
+
+class Counted(Timed):
+    @classmethod
+    def counts(cls, records: Sequence[Timed]) -> str:
+        return json.dumps([{1: "one", 2: "two"}.get(len(records), "many")])
 
 
 def test_a_draft_that_cannot_be_serialized_is_counted_and_the_others_are_written(tmp_path: Path) -> None:

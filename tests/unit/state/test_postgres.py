@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Identifier
 
 from support.postgres import database
 from tooltrue.errors import ConfigurationError, StateError
-from tooltrue.state.log import LOWEST, ORIGIN, linked
+from tooltrue.state.log import LOWEST, ORIGIN, Batch, DraftRecord, linked
 from tooltrue.state.postgres import PostgresLog
 from tooltrue.state.retention import examine, prune
 from tooltrue.state.seal import name_of, sealing, seals_in
@@ -111,6 +111,43 @@ def test_a_changed_record_of_a_batch_is_named(url: str) -> None:
             return (await verify(log)).faults
 
     assert asyncio.run(scenario()) == (Fault(3, "edited"),)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_the_counts_of_a_batch_are_kept_and_belong_to_its_hash(is_old: bool, url: str) -> None:
+    if is_old:  # a table whose batches have no counts
+        asyncio.run(_write_a_batch(url))
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("ALTER TABLE tooltrue_log DROP COLUMN counts")
+
+    async def scenario() -> tuple[str, tuple[Fault, ...], tuple[Fault, ...]]:
+        async with PostgresLog(url, linger=60) as log:
+            log.note(Counted())
+            log.note(Counted())
+            *_, batch = await log.read_rows(0, 10)
+            assert isinstance(batch, Batch)
+            before = (await verify(log)).faults
+            with psycopg.connect(url, autocommit=True) as db:
+                db.execute("UPDATE tooltrue_log SET counts = '[3]' WHERE counts <> ''")
+            return batch.counts, before, (await verify(log)).faults
+
+    first = 3 if is_old else 1
+    assert asyncio.run(scenario()) == ("[2]", (), (Fault(first, "batch", first + 1),))
+
+
+async def _write_a_batch(url: str) -> None:
+    async with PostgresLog(url, linger=60) as log:
+        for n in range(2):
+            log.note({"n": n})
+
+
+class Counted(DraftRecord):
+    def text(self) -> str:
+        return "{}"
+
+    @classmethod
+    def counts(cls, records: Sequence[Counted]) -> str:
+        return f"[{len(records)}]"
 
 
 def test_batches_are_read_in_pages_and_pruned_as_a_whole(url: str) -> None:

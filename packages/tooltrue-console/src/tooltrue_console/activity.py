@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from tooltrue.errors import TooltrueError
 from tooltrue.jsonrpc.messages import decoder_of, is_number, lines_decoder_of
-from tooltrue.policy.audit.log_queries import record_of
+from tooltrue.policy.audit.log_queries import counts_of, record_of
 from tooltrue.protocol.types import Value
 from tooltrue.state.log import Batch, Entry, Log
 from tooltrue.state.log_thread import ThreadLog
@@ -68,15 +68,14 @@ class MinuteCounts:
         self.milliseconds += other.milliseconds
         return self
 
-    def add_calls(self, outcome: str, milliseconds: Sequence[float]) -> None:
-        """Add calls of this outcome, each with its time."""
+    def add_calls(self, outcome: str, count: int, milliseconds: float) -> None:
+        """Add calls of this outcome, which took so long together."""
         if outcome == "refused":
-            self.add_refusals(len(milliseconds))
+            self.add_refusals(count)
             return
-        self.calls += len(milliseconds)
-        self.errors += len(milliseconds) if outcome in _ERRORS else 0
-        is_plain = min(milliseconds) >= 0 and max(milliseconds) < _MOST_AMOUNT
-        self.milliseconds += sum(milliseconds if is_plain else map(_amount, milliseconds))
+        self.calls += count
+        self.errors += count if outcome in _ERRORS else 0
+        self.milliseconds += milliseconds
 
     def add_refusals(self, count: int) -> None:
         self.calls += count
@@ -152,20 +151,8 @@ class _Counted(Value, frozen=True, gc=False):
         return cls(**texts, ms=ms, count=int(count), paused=paused)
 
 
-class _OrdinaryRecord(Value, frozen=True, gc=False):
-    """The members that are counted of an ordinary record, whose minute is that of its batch. Its types admit no other
-    record: no refusals that stand for many, and no pause."""
-
-    instance: str = ""
-    kind: Literal["", "call", "complete", "follow", "get", "intent", "read"] = ""
-    ms: float = 0.0
-    outcome: Literal["", "abandoned", "asked", "cancelled", "error", "ok", "refused"] = ""
-    paused: None = None
-
-
 _decoded = decoder_of(_Counted)
 _all_decoded = lines_decoder_of(_Counted)
-_ordinary_decoded = lines_decoder_of(_OrdinaryRecord)
 
 
 def _counted(entries: Sequence[Entry]) -> Sequence[_Counted]:
@@ -204,29 +191,25 @@ class _Counts:
         for row in rows:
             if not isinstance(row, Batch):
                 others.append(row)
-            elif not self._add_ordinary(row):
+            elif not self._add_counted(row):
                 others += row.entries()
         self._add_each(others)
 
-    def _add_ordinary(self, batch: Batch) -> bool:
-        """Add a batch of ordinary records of one minute, and return whether it is one. Most are; they are read in half
-        the time."""
+    def _add_counted(self, batch: Batch) -> bool:
+        """Add the counts of a batch, and return whether it has some, and all of one minute. Most have."""
         minute = batch.ended[:16]
         if not minute or minute != batch.began[:16]:
             return False
-        # Those of one server and outcome are added together.
-        alike = defaultdict[tuple[str, str, str], list[float]](list)
         try:
-            for record in _ordinary_decoded(batch.text):
-                alike[record.instance, record.kind, record.outcome].append(record.ms)
+            counts = counts_of(batch)
         except ValueError:
             return False
-        for (name, kind, outcome), milliseconds in alike.items():
-            if (server := self._server(name)) is not None:
+        for one in counts:
+            if (server := self._server(one.instance)) is not None:
                 server.last = max(server.last, batch.ended)
                 self.last = max(self.last, batch.ended)
-                if kind == "call" and outcome:
-                    server.minutes[minute].add_calls(outcome, milliseconds)
+                if one.kind == "call" and one.outcome and one.number > 0:
+                    server.minutes[minute].add_calls(one.outcome, one.number, _amount(one.milliseconds))
         return True
 
     def _add_each(self, entries: Sequence[Entry]) -> None:
@@ -240,7 +223,8 @@ class _Counts:
             server.last = max(server.last, *[record.at for record in records])
             self.last = max(self.last, server.last)
             if outcome:
-                server.minutes[at].add_calls(outcome, [record.ms for record in records])
+                milliseconds = sum(_amount(record.ms) for record in records)
+                server.minutes[at].add_calls(outcome, len(records), milliseconds)
             for record in records:
                 if record.kind == "refusals" and record.count > 0:
                     server.minutes[at].add_refusals(record.count)
@@ -335,7 +319,7 @@ class Activity:
             counts = _Counts()
             await self._read_back(log, counts, head, oldest)
         while counts.position is not None and counts.position < head:
-            if not (page := await _rows(log, counts.position)):
+            if not (page := await _rows(log, counts.position, _PAGE)):
                 break
             counts.add(page)
             counts.position = page[-1].position
@@ -347,7 +331,7 @@ class Activity:
         high = head
         while high > 0 and head - high < self._most:
             low = max(0, high - _PAGE)
-            page = [entry for entry in await log.read(low, high - low) if entry.position <= high]
+            page = _up_to(high, await _rows(log, low, high - low))
             # All of a page that was written before the hour, or deleted, ends the look.
             last, counts.last = counts.last, ""
             counts.add(page)
@@ -375,8 +359,19 @@ class Activity:
         return LogHour(name, servers, paused, counts.last, counts.since, is_counted, problem)
 
 
-async def _rows(log: Log, after: int) -> Sequence[Entry | Batch]:
-    return await (log.read_rows(after, _PAGE) if isinstance(log, ThreadLog) else log.read(after, _PAGE))
+async def _rows(log: Log, after: int, limit: int) -> Sequence[Entry | Batch]:
+    return await (log.read_rows(after, limit) if isinstance(log, ThreadLog) else log.read(after, limit))
+
+
+def _up_to(position: int, rows: Sequence[Entry | Batch]) -> Sequence[Entry | Batch]:
+    """The rows up to a position, and the entries up to it of a batch that goes on behind it."""
+    kept = list[Entry | Batch]()
+    for row in rows:
+        if row.position <= position:
+            kept.append(row)
+        elif isinstance(row, Batch):
+            kept += [entry for entry in row.entries() if entry.position <= position]
+    return kept
 
 
 _NONE: Final = MinuteCounts()

@@ -13,7 +13,8 @@ The hash of a single record is the SHA-256 of its canonical JSON without ``hash`
 batch is the SHA-256 of a header in canonical JSON, a line end, and its records in canonical JSON with line ends between
 them. The header is ``{"began":"…","checksums":"…","ended":"…","first":7,"last":9,"previous":"…","writer":"…"}``:
 ``began`` and ``ended`` are the earliest and the latest time of its records, and ``checksums`` has eight hexadecimal
-digits per record, its CRC-32. The checksums prove nothing; they locate a change that the hash has revealed.
+digits per record, its CRC-32. The checksums prove nothing; they locate a change that the hash has revealed. The counts
+of a batch that has some stand behind them in the header, as ``"counts":"…"``.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ LARGEST_BATCH = 500
 class Batch(NamedTuple):
     """Records that were written together. ``text`` is their exact JSON, one record per line; ``first`` and ``position``
     are the positions of the first and the last, ``began`` and ``ended`` their earliest and latest time, empty if they
-    have none."""
+    have none. ``counts`` is what its writer has counted, for a reader that needs no single record; empty if it has not
+    (:meth:`DraftRecord.counts`)."""
 
     position: int
     writer: str
@@ -66,6 +68,7 @@ class Batch(NamedTuple):
     began: str
     ended: str
     checksums: str
+    counts: str = ""
 
     @property
     def mark(self) -> Mark:
@@ -120,6 +123,12 @@ class DraftRecord:
     def times(cls, records: Sequence[Any]) -> Sequence[float]:
         """Return the times of ``records``, which are of this class, if they have any."""
         return ()
+
+    @classmethod
+    def counts(cls, records: Sequence[Any]) -> str:
+        """Return what there is to count in ``records``, which are of this class, or an empty text if each must be
+        read."""
+        return ""
 
 
 class Log(Protocol):
@@ -187,22 +196,23 @@ def linked(texts: Iterable[str], writer: str, head: Mark) -> list[Entry]:
     return entries
 
 
-def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: Mark) -> Entry | Batch:
+def batched(lines: Sequence[bytes], times: Sequence[float], writer: str, head: Mark, counts: str = "") -> Entry | Batch:
     """The entry or the batch for records in canonical JSON, at least one, that is chained to ``head``."""
     if len(lines) == 1:
         return linked((lines[0].decode(),), writer, head)[0]
     began, ended = (timestamp(min(times)), timestamp(max(times))) if times else ("", "")
     checksums = struct.pack(f">{len(lines)}I", *map(crc32, lines)).hex()
     text, first, last = b"\n".join(lines), head.position + 1, head.position + len(lines)
-    batch = Batch(last, writer, text.decode(), head.hash, "", first, began, ended, checksums)
+    batch = Batch(last, writer, text.decode(), head.hash, "", first, began, ended, checksums, counts)
     return batch._replace(hash=_batch_hash(batch, text))
 
 
 def _batch_hash(batch: Batch, text: bytes) -> str:
     # Each text is escaped, so that no other split of the same bytes gives the same hash.
     began, ended, previous = _canonical(batch.began), _canonical(batch.ended), _canonical(batch.previous)
+    counts = f'"counts":{_canonical(batch.counts)},' if batch.counts else ""
     digest = hashlib.sha256(
-        f'{{"began":{began},"checksums":{_canonical(batch.checksums)},"ended":{ended},"first":{batch.first},'
+        f'{{"began":{began},"checksums":{_canonical(batch.checksums)},{counts}"ended":{ended},"first":{batch.first},'
         f'"last":{batch.position},"previous":{previous},"writer":{_canonical(batch.writer)}}}\n'.encode()
     )
     digest.update(text)

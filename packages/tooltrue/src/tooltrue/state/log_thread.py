@@ -39,10 +39,21 @@ ConnectionT = TypeVar("ConnectionT")
 AnyConnectionT = TypeVar("AnyConnectionT", contravariant=True)
 
 
-COLUMNS = ("position", "writer", "record", "previous", "hash", "first_position", "first_time", "last_time", "checksums")
-"""The columns of a log's table. Rows of a single record have NULL in the last four, which earlier releases lack."""
+COLUMNS = (
+    "position",
+    "writer",
+    "record",
+    "previous",
+    "hash",
+    "first_position",
+    "first_time",
+    "last_time",
+    "checksums",
+    "counts",
+)
+"""The columns of a log's table. Rows of a single record have NULL in the last five, which earlier releases lack."""
 
-Row: TypeAlias = tuple[int, str, str, str, str, int | None, str | None, str | None, str | None]
+Row: TypeAlias = tuple[int, str, str, str, str, int | None, str | None, str | None, str | None, str | None]
 
 
 class LogTable(Protocol[AnyConnectionT]):
@@ -62,19 +73,25 @@ class LogTable(Protocol[AnyConnectionT]):
 
 
 def _row(item: Entry | Batch) -> Row:
-    return item if isinstance(item, Batch) else (*item[:5], None, None, None, None)
+    return item if isinstance(item, Batch) else (*item[:5], None, None, None, None, None)
 
 
 def _item(row: Row) -> Entry | Batch:
-    single, (first, began, ended, checksums) = row[:5], row[5:]
+    single, (first, began, ended, checksums, counts) = row[:5], row[5:]
     if first is None:
         return Entry(*single)
-    return Batch(*single, first, began or "", ended or "", checksums or "")
+    return Batch(*single, first, began or "", ended or "", checksums or "", counts or "")
 
 
 def _entries(row: Row) -> list[Entry]:
     item = _item(row)
     return item.entries() if isinstance(item, Batch) else [item]
+
+
+def _counts(notes: Sequence[str | DraftRecord]) -> str:
+    """What there is to count in notes, if they are of one class."""
+    kind, *others = {*map(type, notes)}
+    return kind.counts(notes) if issubclass(kind, DraftRecord) and not others else ""
 
 
 class ThreadLog(Generic[ConnectionT]):
@@ -168,9 +185,11 @@ class ThreadLog(Generic[ConnectionT]):
         notes, head, rows = batch.notes(), self._table.head(db), list[Row]()
         count = 0
         for start in range(0, len(notes), LARGEST_BATCH):
-            lines, times = self._encoded(notes[start : start + LARGEST_BATCH])
+            of_batch = notes[start : start + LARGEST_BATCH]
+            lines, times = self._encoded(of_batch)
             if lines:
-                item = batched(lines, times, self._writer, head)
+                counts = _counts(of_batch) if len(lines) == len(of_batch) > 1 else ""
+                item = batched(lines, times, self._writer, head, counts)
                 head, count = item.mark, count + len(lines)
                 rows.append(_row(item))
         self._table.insert(db, rows)
@@ -217,13 +236,13 @@ class ThreadLog(Generic[ConnectionT]):
         rows, count = list[Entry | Batch](), 0
         for row in self._table.rows(db, after):
             item = _item(row)
-            if isinstance(item, Batch):
-                count += item.position - item.first
-                if item.first <= after:
-                    rows += [entry for entry in item.entries() if entry.position > after]
-                    continue
-            rows.append(item)
-            count += 1
+            if isinstance(item, Batch) and item.first <= after:
+                later = [entry for entry in item.entries() if entry.position > after]
+                rows += later
+                count += len(later)
+            else:
+                rows.append(item)
+                count += item.position - item.first + 1 if isinstance(item, Batch) else 1
             if count >= limit:
                 break
         return tuple(rows)

@@ -26,15 +26,17 @@ _NAME = "tooltrue_log"
 _LAYOUT = f"""\
 CREATE TABLE IF NOT EXISTS {_NAME} (
     position bigint PRIMARY KEY, writer text NOT NULL, record text NOT NULL, previous text NOT NULL, hash text NOT NULL,
-    first_position bigint, first_time text, last_time text, checksums text
+    first_position bigint, first_time text, last_time text, checksums text, counts text
 )"""
 _IS_OLD = f"""\
 SELECT NOT EXISTS (
-    SELECT FROM pg_attribute WHERE attrelid = '{_NAME}'::regclass AND attname = 'checksums' AND NOT attisdropped
+    SELECT FROM pg_attribute WHERE attrelid = '{_NAME}'::regclass AND attname = 'counts' AND NOT attisdropped
 )"""
 _ADDITIONS = f"""\
 ALTER TABLE {_NAME}
-    ADD COLUMN first_position bigint, ADD COLUMN first_time text, ADD COLUMN last_time text, ADD COLUMN checksums text
+    ADD COLUMN IF NOT EXISTS first_position bigint, ADD COLUMN IF NOT EXISTS first_time text,
+    ADD COLUMN IF NOT EXISTS last_time text, ADD COLUMN IF NOT EXISTS checksums text,
+    ADD COLUMN IF NOT EXISTS counts text
 """
 """Columns that the tables of earlier releases lack."""
 

@@ -47,10 +47,16 @@ _FACTS = (
 _LOG = (
     "CREATE TABLE IF NOT EXISTS log (position INTEGER PRIMARY KEY, writer TEXT NOT NULL, record TEXT NOT NULL,"
     " previous TEXT NOT NULL, hash TEXT NOT NULL,"
-    " first_position INTEGER, first_time TEXT, last_time TEXT, checksums TEXT) STRICT",
+    " first_position INTEGER, first_time TEXT, last_time TEXT, checksums TEXT, counts TEXT) STRICT",
 )
 _LOG_ADDITIONS = {
-    "log": {"first_position": "INTEGER", "first_time": "TEXT", "last_time": "TEXT", "checksums": "TEXT"},
+    "log": {
+        "first_position": "INTEGER",
+        "first_time": "TEXT",
+        "last_time": "TEXT",
+        "checksums": "TEXT",
+        "counts": "TEXT",
+    },
 }
 """Columns that files of layout 1 lack."""
 

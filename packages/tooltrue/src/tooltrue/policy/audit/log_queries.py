@@ -8,11 +8,24 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tooltrue.jsonrpc.messages import is_object
-from tooltrue.state.log import LOWEST, ORIGIN, Entry, Log
+from tooltrue.jsonrpc.messages import decoder_of, is_object
+from tooltrue.protocol.types import Value
+from tooltrue.state.log import LOWEST, ORIGIN, Batch, Entry, Log
 from tooltrue.state.log_index import Candidates, LogIndex
 
-__all__ = ["Backwards", "Stats", "entries", "matching", "outside", "record_of", "search", "search_back", "unfinished"]
+__all__ = [
+    "Backwards",
+    "RecordCount",
+    "Stats",
+    "counts_of",
+    "entries",
+    "matching",
+    "outside",
+    "record_of",
+    "search",
+    "search_back",
+    "unfinished",
+]
 
 PAGE = 500
 _RANGES = 50
@@ -39,6 +52,24 @@ def record_of(entry: Entry) -> dict[str, Any]:
     except ValueError:
         return {"kind": "damaged"}
     return record if is_object(record) else {"kind": "damaged"}
+
+
+class RecordCount(Value, frozen=True, array_like=True, gc=False):
+    """The number of records of a batch that are of one server, kind and outcome, and the sum of their times."""
+
+    instance: str
+    kind: str
+    outcome: str
+    number: int
+    milliseconds: float
+
+
+_counts = decoder_of(list[RecordCount])
+
+
+def counts_of(batch: Batch) -> Sequence[RecordCount]:
+    """Return what the writer of a batch has counted. Raises ValueError if it has not: its records must be read."""
+    return _counts(batch.counts)
 
 
 def matching(globs: Mapping[str, str], since: str = "", until: str = "") -> Callable[[Mapping[str, Any]], bool]:

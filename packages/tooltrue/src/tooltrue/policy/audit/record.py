@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
-from itertools import compress
+from itertools import compress, groupby
+from operator import attrgetter
 from typing import Any
 
 from tooltrue._internal.lazy_pattern import LazyPattern
@@ -155,6 +156,22 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
     def times(cls, records: Sequence[Record]) -> list[float]:
         return [record.at for record in records]
 
+    @classmethod
+    def counts(cls, records: Sequence[Record]) -> str:
+        found = dict[tuple[str, str, str], tuple[int, float]]()
+        # Neighbours that are alike cost a fraction of a look at each.
+        for (source, outcome), group in groupby(records, _SOURCE_AND_OUTCOME):
+            alike = [*group]
+            if outcome != "ok" and any(record.trail.paused for record in alike):
+                return ""
+            number, milliseconds = found.get(key := (source.instance, source.kind, outcome), (0, 0.0))
+            seconds = sum([record.seconds for record in alike])
+            found[key] = (number + len(alike), milliseconds + _milliseconds(seconds))
+        try:
+            return encode([(*key, *counted) for key, counted in found.items()]).decode()
+        except UnicodeError:  # the name of a server that is not even Unicode
+            return ""
+
     def shared_text(self) -> _SharedText:
         """Return the part of the text that this record, an ordinary one, has in common with others."""
         if not self.source.masks.is_plain(self.trail.tool):
@@ -225,6 +242,9 @@ class Record(Value, DraftRecord, frozen=True, gc=False):
             return subject
         subject = self.source.masks.text(subject[: 8 * _MAX_NAME])
         return subject if len(subject) <= _MAX_NAME else f"{subject[:_MAX_NAME]}…"
+
+
+_SOURCE_AND_OUTCOME = attrgetter("source", "outcome")
 
 
 def _shared_texts(records: Sequence[Record]) -> list[_SharedText | None]:
