@@ -1,7 +1,8 @@
 """`make bench BENCH="--console"`: the pages of the console over a log of a million records (`docs/performance.md`).
 
 One table has the server time of each page: the median and the 99th of 100 requests. The other has the work of ten
-viewers of a live page as a share of the work of the calls that they see, by CPU time on one core.
+viewers of a live page as a share of the work of the calls that they see, by CPU time on one core. The first line is the
+time from the command to the first view.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx2
 
+from harness import sides
 from tooltrue import Client, Server
 from tooltrue.policy.audit.log_queries import record_of
 from tooltrue.server.keys import ApiKeys
@@ -37,6 +43,8 @@ __all__ = ["report"]
 
 _MOST_MS = 200.0
 _MOST_SHARE = 0.02
+_MOST_SECONDS = 2.0
+_STARTS = 5
 _REQUESTS = 200
 _IDLE_SECONDS = 8
 _VIEWERS = 10
@@ -50,9 +58,45 @@ def report(records: int) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["XDG_STATE_HOME"] = str(folder / "state")  # no logs but the ones of this run
+        late = _first_views(folder)
         slow = asyncio.run(_pages(folder, records))
         busy = asyncio.run(_viewers(folder))
-    return int(slow or busy)
+    return int(late or slow or busy)
+
+
+# -- the first view ----------------------------------------------------------------------------------------------------
+
+
+def _first_views(folder: Path) -> bool:
+    """Measure the time from the command until the first page, with a store of its own and no log yet."""
+    sides.compile_ours()
+    first, *others = [_first_view(folder) for _ in range(1 + _STARTS)]
+    print(
+        f"first view: {median(others):.2f} s after the command, the very first {first:.2f} s (goal ≤ {_MOST_SECONDS})\n"
+    )
+    return median(others) > _MOST_SECONDS
+
+
+def _first_view(folder: Path) -> float:
+    """Do what a person does: start the console, open the link of the terminal, and look at the page."""
+    began = time.perf_counter()
+    ours, theirs = os.openpty()  # a link is shown to a terminal only
+    command = [Path(sys.prefix) / "bin" / "tooltrue", "console", "--http", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stderr=theirs, env=os.environ | {"XDG_STATE_HOME": str(folder / "first")})
+    os.close(theirs)
+    try:
+        with open(ours, encoding="utf-8", closefd=True) as terminal, httpx2.Client(follow_redirects=True) as browser:
+            url, _, token = next(word for line in terminal for word in line.split() if "#" in word).partition("#")
+            form = re.search(r'name="form_token" value="([^"]+)"', browser.get(url).text)
+            if form is None:
+                raise RuntimeError("no form to sign in")
+            origin = {"origin": url.partition("/console")[0]}
+            browser.post(url, data={"form_token": form[1], "token": token}, headers=origin).raise_for_status()
+            browser.get(url.replace("/sign-in", "/now")).raise_for_status()
+            return time.perf_counter() - began
+    finally:
+        process.kill()
+        process.wait()
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
@@ -73,9 +117,9 @@ async def _pages(folder: Path, records: int) -> bool:
         await _settled(browser)
         for name, path in _paths(records).items():
             times = sorted([1_000 * await _timed(lambda path=path: _get(browser, path)) for _ in range(_REQUESTS)])
-            median, high = times[len(times) // 2], times[int(len(times) * 0.99)]
+            high = times[int(len(times) * 0.99)]
             is_slow = is_slow or high > _MOST_MS
-            print(f"| {name} | {median:.1f} | {high:.1f} |", flush=True)
+            print(f"| {name} | {median(times):.1f} | {high:.1f} |", flush=True)
     print()
     return is_slow
 
