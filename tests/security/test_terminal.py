@@ -223,7 +223,7 @@ def hostile_log(folder: Path) -> str:
         single = "INSERT INTO log (position, writer, record, previous, hash) SELECT"
         db.execute(f"{single} -1, ?, record, previous, hash FROM log WHERE position = 1", (HOSTILE,))
         db.execute(f"{single} 9, writer, ?, ?, ? FROM log WHERE position = 1", (HOSTILE, HOSTILE, HOSTILE))
-        batch = [12, *[HOSTILE] * 4, 10, *[HOSTILE] * 3]
+        batch = [12, *[HOSTILE] * 4, 10, *[HOSTILE] * (len(COLUMNS) - 6)]
         db.execute(f"INSERT INTO log ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(batch))})", batch)
     return f"sqlite:{path}"
 

@@ -152,7 +152,8 @@ def test_a_log_with_another_first_row_is_indexed_again(tmp_path: Path) -> None:
             assert b"tool-4" not in values_in(index)
             with closing(sqlite3.connect(path)) as db, db:  # by another program, where no server writes
                 db.execute(
-                    "INSERT INTO log SELECT -7, writer, ?, '', '', NULL, NULL, NULL, NULL, NULL FROM log LIMIT 1",
+                    "INSERT INTO log (position, writer, record, previous, hash)"
+                    " SELECT -7, writer, ?, '', '' FROM log LIMIT 1",
                     (ROW,),
                 )
             assert await _search_once(path) == [-7]
