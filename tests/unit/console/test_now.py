@@ -234,9 +234,8 @@ def test_what_the_writer_of_a_batch_has_counted_is_what_its_records_say(is_first
             assert db.execute("SELECT count(*) FROM log WHERE counts <> ''").fetchone()[0] > 2
         with closing(sqlite3.connect(uncounted.url.removeprefix("sqlite:"), isolation_level=None)) as db:
             db.execute("UPDATE log SET counts = NULL")
-        counted.clock.now = uncounted.clock.now = (
-            time.time() + 10
-        )  # the counts of the first look are not fresh any more
+        # By then, the counts of the first look are not fresh any more.
+        counted.clock.now = uncounted.clock.now = time.time() + 10
         return await counted.hour(), await uncounted.hour()
 
     first, second = asyncio.run(scenario())

@@ -110,7 +110,7 @@ def test_an_exception_at_the_start_of_a_store_thread_reaches_the_caller() -> Non
 
 def test_a_file_of_a_newer_release_is_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "s.db")) as db:
-        db.execute("PRAGMA user_version=3")
+        db.execute("PRAGMA user_version=4")
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(_open(SqliteFacts(tmp_path / "s.db")))
     assert caught.value.code == "TT7006"

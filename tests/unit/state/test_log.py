@@ -179,7 +179,7 @@ def test_rows_have_the_records_that_are_read_one_by_one(tmp_path: Path) -> None:
                 entries = [entry for row in rows for entry in (row.entries() if isinstance(row, Batch) else [row])]
                 assert tuple(entries) == await log.read(after, 100)
             assert [row.position for row in await log.read_rows(0, 5)] == [1, 11]
-            # What the limit counts is behind `after`.
+            # The limit counts records behind `after` only.
             assert [row.position for row in await log.read_rows(10, 5)] == [11, 21]
 
     asyncio.run(read())
@@ -441,7 +441,7 @@ def test_a_log_of_an_earlier_release_is_read_and_continued_in_one_chain(tmp_path
 def test_an_earlier_release_does_not_open_a_log_with_batches(tmp_path: Path) -> None:
     asyncio.run(_write_batches(tmp_path / "log.db"))
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def _write_old_layout(path: Path, count: int, offset: int = 0) -> None:

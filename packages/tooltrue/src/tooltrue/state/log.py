@@ -56,8 +56,7 @@ LARGEST_BATCH = 500
 class Batch(NamedTuple):
     """Records that were written together. ``text`` is their exact JSON, one record per line; ``first`` and ``position``
     are the positions of the first and the last, ``began`` and ``ended`` their earliest and latest time, empty if they
-    have none. ``counts`` is what its writer has counted, for a reader that needs no single record; empty if it has not
-    (:meth:`DraftRecord.counts`)."""
+    have none. ``counts`` are those of its writer (:meth:`DraftRecord.counts`), empty if there are none."""
 
     position: int
     writer: str
@@ -126,8 +125,8 @@ class DraftRecord:
 
     @classmethod
     def counts(cls, records: Sequence[Any]) -> str:
-        """Return what there is to count in ``records``, which are of this class, or an empty text if each must be
-        read."""
+        """Return the counts of ``records``, which are of this class, for readers that need no single one; an empty text
+        if each must be read. They are a part of the batch and of its hash."""
         return ""
 
 

@@ -89,7 +89,7 @@ def _entries(row: Row) -> list[Entry]:
 
 
 def _counts(notes: Sequence[str | DraftRecord]) -> str:
-    """What there is to count in notes, if they are of one class."""
+    """The counts of notes of one class; empty for notes of several."""
     kind, *others = {*map(type, notes)}
     return kind.counts(notes) if issubclass(kind, DraftRecord) and not others else ""
 

@@ -58,7 +58,7 @@ _LOG_ADDITIONS = {
         "counts": "TEXT",
     },
 }
-"""Columns that files of layout 1 lack."""
+"""Columns that files of layout 1 lack, and the last of them those of layout 2."""
 
 
 class SqliteFacts:
@@ -252,7 +252,7 @@ class SqliteLog(ThreadLog[Connection]):
         patience: float = 5.0,
         capacity: int = 20_000,
     ) -> None:
-        settings = SqliteSettings(_LOG, "FULL", patience, capacity, linger, 2, _LOG_ADDITIONS)
+        settings = SqliteSettings(_LOG, "FULL", patience, capacity, linger, 3, _LOG_ADDITIONS)
         thread = SqliteThread(Path(path), settings)
         super().__init__(str(path), thread, _SqliteTable(), writer, capacity)
 

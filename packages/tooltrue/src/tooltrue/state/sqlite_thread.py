@@ -18,7 +18,7 @@ from tooltrue.state.wording import STATE_FILE_NOT_OPENABLE, STATE_FILE_TOO_NEW, 
 
 __all__ = ["SqliteSettings", "SqliteThread"]
 
-LAYOUT = 2
+LAYOUT = 3
 """The newest layout version that this release knows. A file's ``user_version`` is the newest of its tables."""
 
 
