@@ -113,15 +113,15 @@ class _FormReader:
         self._root = root
         self._entries = entries
         self._language = language
-        self._left = _MOST_FIELDS
+        self._budget = _MOST_FIELDS
 
     def field(
         self, schema: Any, name: str, steps: tuple[str | int, ...], label: str, *, is_required: bool
     ) -> FormField:
         node = resolved(schema, self._root)
-        self._left -= 1
+        self._budget -= 1
         one = FormField(
-            shape_of(node, len(steps), self._left),
+            shape_of(node, len(steps), self._budget),
             name,
             json_path(steps),
             _text(node.get("title")) or label,
@@ -264,18 +264,18 @@ def _target(reference: str, root: Node) -> Node:
     return place if is_object(place) else {}
 
 
-def shape_of(node: Node, depth: int, left: int) -> str:
-    """Return the kind of the field for a schema at this depth, where ``left`` fields more may be shown."""
+def shape_of(node: Node, depth: int, budget: int) -> str:
+    """Return the kind of the field for a schema at this depth, where ``budget`` fields more may be shown."""
     kind = node.get("type")
     if "const" in node or kind == "null":
         return "constant"
     if 0 < len(options_of(node)) <= _MOST_CHOICES:
         return "choice"
-    if depth >= _MOST_STEPS or left <= 0:
+    if depth >= _MOST_STEPS or budget <= 0:
         return "json"
     members = _members(node)
     if members or (kind == "object" and not variants_of(node)):
-        return "object" if _has_fields(node, members, left) else "json"
+        return "object" if _has_fields(node, members, budget) else "json"
     if kind in ("string", "integer", "number"):
         return "text" if kind == "string" else "number"
     if kind == "array":
@@ -288,12 +288,12 @@ def _members(node: Node) -> Node:
     return members if is_object(members) else {}
 
 
-def _has_fields(node: Node, members: Node, left: int) -> bool:
+def _has_fields(node: Node, members: Node, budget: int) -> bool:
     """Whether each member of an object can have a field: there are not too many, and a browser sends back their names
     as they are."""
     if not members and node.get("additionalProperties", False) is not False:
         return False
-    return len(members) <= left and all(one_line(member) == member for member in members)
+    return len(members) <= budget and all(one_line(member) == member for member in members)
 
 
 def options_of(node: Node) -> list[tuple[Any, str]]:
@@ -432,12 +432,12 @@ def changed_entries(schema: Node, entries: Entries, act: str) -> dict[str, str]:
 def _without_item(entries: Entries, array: FormField, place: int) -> dict[str, str]:
     """The entries without an item of an array: those behind it move up."""
     pattern = re.compile(r"([a-z])" + re.escape(array.name) + r"/([0-9]+)(?=[/|]|$)(.*)", re.DOTALL)
-    kept: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name, text in entries.items():
         match = pattern.fullmatch(name)
         number = -1 if match is None else int(match[2])
         if match is not None and number > place:
-            kept[f"{match[1]}{array.name}/{number - 1}{match[3]}"] = text
+            fields[f"{match[1]}{array.name}/{number - 1}{match[3]}"] = text
         elif number != place:
-            kept[name] = text
-    return {**kept, f"n{array.name}": str(len(array.children) - 1)}
+            fields[name] = text
+    return {**fields, f"n{array.name}": str(len(array.children) - 1)}

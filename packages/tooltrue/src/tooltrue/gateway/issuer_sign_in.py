@@ -29,7 +29,7 @@ __all__ = ["SIGN_IN_SECONDS", "IssuerSignIn", "SignInSettings", "SignInStore"]
 
 SIGN_IN_SECONDS: Final = 600.0
 """How long a browser may stay at the issuer."""
-_BEGUN: Final = "sign-in"
+_ATTEMPT: Final = "sign-in"
 
 
 class SignInSettings(Value, frozen=True):
@@ -52,7 +52,7 @@ class SignInStore(Protocol):
     async def take(self, owner: Sequence[str]) -> str | None: ...
 
 
-class _Begun(Value, frozen=True):
+class _Attempt(Value, frozen=True):
     """A browser is at the issuer for some ``purpose``. ``cookie`` is known to that browser alone."""
 
     purpose: str
@@ -61,7 +61,7 @@ class _Begun(Value, frozen=True):
     cookie: str
 
     def __repr__(self) -> str:
-        return f"_Begun({self.issuer.issuer!r}, …)"
+        return f"_Attempt({self.issuer.issuer!r}, …)"
 
 
 class IssuerSignIn:
@@ -95,27 +95,27 @@ class IssuerSignIn:
         request = self._request(issuer)
         page = await sign_in_page(request)
         state, verifier, cookie = (secrets.token_urlsafe(48) for _ in range(3))
-        begun = encode(_Begun(purpose, issuer, verifier, cookie)).decode()
-        await self._store.write((_BEGUN, state), begun, SIGN_IN_SECONDS)
+        attempt = encode(_Attempt(purpose, issuer, verifier, cookie)).decode()
+        await self._store.write((_ATTEMPT, state), attempt, SIGN_IN_SECONDS)
         return authorization_url(page, request, self._client(issuer), self._redirect_uri, state, verifier), cookie
 
     async def returned(self, answer: Mapping[str, str], cookie: str) -> tuple[str, Principal] | None:
         """Return the purpose for which a browser comes back from the issuer, and the principal as which it has signed
         in; ``None`` if the browser with this cookie has not been sent there, or has been back already. Raises the
         errors of :meth:`begin` and ``RpcError``."""
-        begun = from_json(await self._store.take((_BEGUN, answer.get("state", ""))), _Begun)
-        if begun is None or not secrets.compare_digest(begun.cookie.encode(), cookie.encode()):
+        attempt = from_json(await self._store.take((_ATTEMPT, answer.get("state", ""))), _Attempt)
+        if attempt is None or not secrets.compare_digest(attempt.cookie.encode(), cookie.encode()):
             return None
         form = {
             "grant_type": "authorization_code",
-            "code": code_of(answer, begun.issuer),
+            "code": code_of(answer, attempt.issuer),
             "redirect_uri": self._redirect_uri,
-            "code_verifier": begun.verifier,
+            "code_verifier": attempt.verifier,
         }
-        request = self._request(begun.issuer)
-        tokens = await request.granted(request.endpoint(self._client(begun.issuer)), form, scoped=False)
+        request = self._request(attempt.issuer)
+        tokens = await request.granted(request.endpoint(self._client(attempt.issuer)), form, scoped=False)
         principal = await self._oauth.principal(Carrier("http", {"authorization": f"Bearer {tokens.access}"}))
-        return None if principal is None else (begun.purpose, principal)
+        return None if principal is None else (attempt.purpose, principal)
 
     async def _issuer(self) -> IssuerMetadata:
         url = self._settings.issuer or self._oauth.issuers[0]

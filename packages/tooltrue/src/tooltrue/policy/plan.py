@@ -116,17 +116,17 @@ async def around_step(step: Step, call: ToolCall, proceed: Callable[[ToolCall], 
         if step.failed is None:
             raise
         call.proceed = proceed
-        left = step.failed(call, error)
-        left = left if isinstance(left, _LEFT) else await left
-        if left is error:
+        leaving = step.failed(call, error)
+        leaving = leaving if isinstance(leaving, _LEFT) else await leaving
+        if leaving is error:
             raise
-        if isinstance(left, BaseException):
-            raise left from None
-        return left
+        if isinstance(leaving, BaseException):
+            raise leaving from None
+        return leaving
     if step.after is None:
         return outcome
-    left = step.after(call, outcome)
-    return left if isinstance(left, _OUTCOMES) else await left
+    leaving = step.after(call, outcome)
+    return leaving if isinstance(leaving, _OUTCOMES) else await leaving
 
 
 _OUTCOMES = (CallToolResult, InputRequiredResult, TaskCreated)
@@ -226,49 +226,49 @@ class CallPlan:
     async def run_below(self, call: ToolCall, place: int) -> ToolOutcome:
         """Run the steps below ``place``, and the tool."""
         first = place + 1
-        left: Leaving | None = None
+        leaving: Leaving | None = None
         try:
             for place, step in enumerate(self.steps[first:], first):  # noqa: B007 - the place of the step that raises
                 if step.before is not None and (waiting := step.before(call)) is not None:
-                    left = await waiting
-                    if left is not None:
+                    leaving = await waiting
+                    if leaving is not None:
                         break
             else:
                 place = self.depth
-                left = await self.proceed(call)
+                leaving = await self.proceed(call)
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
-            left = error
+            leaving = error
         try:
-            return await self.leave(call, place, left, first)
+            return await self.leave(call, place, leaving, first)
         finally:
-            del left  # an error, whose traceback holds this frame
+            del leaving  # an error, whose traceback holds this frame
 
-    async def leave(self, call: ToolCall, place: int, left: Leaving | None, first: int = 0) -> ToolOutcome:
+    async def leave(self, call: ToolCall, place: int, leaving: Leaving | None, first: int = 0) -> ToolOutcome:
         """Leave the steps above ``place`` down to ``first``, the innermost first; return or raise what remains."""
-        if isinstance(left, InputRequired):
-            left = _asked(left)
+        if isinstance(leaving, InputRequired):
+            leaving = _asked(leaving)
         while place > first:
             place -= 1
             step = self.steps[place]
             try:
-                if isinstance(left, BaseException):
+                if isinstance(leaving, BaseException):
                     if step.failed is None:
                         continue
                     call.proceed = _Below(self, place)
-                    waiting = step.failed(call, left)
+                    waiting = step.failed(call, leaving)
                 elif step.after is not None:
-                    waiting = step.after(call, cast("ToolOutcome", left))
+                    waiting = step.after(call, cast("ToolOutcome", leaving))
                 else:
                     continue
-                left = waiting if isinstance(waiting, _LEFT) else await cast("Awaitable[Leaving]", waiting)
+                leaving = waiting if isinstance(waiting, _LEFT) else await cast("Awaitable[Leaving]", waiting)
             except BaseException as error:  # noqa: BLE001 - the steps above see it
-                left = _asked(error) if isinstance(error, InputRequired) else error
-        if isinstance(left, BaseException):
+                leaving = _asked(error) if isinstance(error, InputRequired) else error
+        if isinstance(leaving, BaseException):
             try:
-                raise left
+                raise leaving
             finally:
-                del left  # which holds this frame
-        return cast("ToolOutcome", left)
+                del leaving  # which holds this frame
+        return cast("ToolOutcome", leaving)
 
 
 def _asked(error: InputRequired) -> Leaving:
@@ -328,26 +328,26 @@ class Planned(Wrapper, frozen=True):
         try:
             for part in plan.befores:
                 if (waiting := part(call)) is not None:
-                    if (left := await waiting) is not None:
+                    if (leaving := await waiting) is not None:
                         break
                     if call.tool is None and self._is_exchanged(tool, call):
                         entered = 1
-                        left = await self._below(plan.names[plan.place_of(part)])(call)
+                        leaving = await self._below(plan.names[plan.place_of(part)])(call)
                         break
             else:
                 part = None
-                left = await plan.proceed(call)
+                leaving = await plan.proceed(call)
                 for part in plan.afters:
-                    waits = part(call, left)
-                    if waits is not left:
-                        left = waits if isinstance(waits, _OUTCOMES) else await waits
-                return left
+                    waits = part(call, leaving)
+                    if waits is not leaving:
+                        leaving = waits if isinstance(waits, _OUTCOMES) else await waits
+                return leaving
         except BaseException as error:  # noqa: BLE001 - each step that was entered is left
-            left = error
+            leaving = error
         try:
-            return await plan.leave(call, plan.place_of(part) + entered, left)
+            return await plan.leave(call, plan.place_of(part) + entered, leaving)
         finally:
-            del left  # an error, whose traceback holds this frame
+            del leaving  # an error, whose traceback holds this frame
 
     def _is_exchanged(self, tool: Tool, call: ToolCall) -> bool:
         """Return whether the call has another tool by now: it has waited, and no layer has found its tool yet."""

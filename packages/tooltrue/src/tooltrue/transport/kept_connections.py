@@ -42,7 +42,7 @@ class KeptConnections:
 
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
-        self._kept: WeakKeyDictionary[asyncio.AbstractEventLoop, _OfLoop] = WeakKeyDictionary()
+        self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, _OfLoop] = WeakKeyDictionary()
         self._closing = set[asyncio.Task[None]]()
 
     @contextlib.asynccontextmanager
@@ -50,22 +50,22 @@ class KeptConnections:
         self, place: ConnectionPlace, tls: ssl.SSLContext | bool
     ) -> AsyncGenerator[httpx2.AsyncHTTPTransport]:
         """A transport for requests to this place."""
-        kept = self._kept.setdefault(asyncio.get_running_loop(), {})
-        if place not in kept and len(kept) >= _PLACES:
+        transports = self._transports.setdefault(asyncio.get_running_loop(), {})
+        if place not in transports and len(transports) >= _PLACES:
             async with httpx2.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
                 yield transport
             return
-        if place not in kept:
-            kept.setdefault(place, await _KeptTransport.opened(tls, self._idle_seconds))
-        one = kept[place]
+        if place not in transports:
+            transports.setdefault(place, await _KeptTransport.opened(tls, self._idle_seconds))
+        one = transports[place]
         one.begin()
         try:
             yield one.transport
         finally:
-            one.end(self._idle_seconds, lambda: self._close(kept, place))
+            one.end(self._idle_seconds, lambda: self._close(transports, place))
 
-    def _close(self, kept: _OfLoop, place: ConnectionPlace) -> None:
-        task = asyncio.get_running_loop().create_task(kept.pop(place).aclose())
+    def _close(self, transports: _OfLoop, place: ConnectionPlace) -> None:
+        task = asyncio.get_running_loop().create_task(transports.pop(place).aclose())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
