@@ -146,7 +146,7 @@ BROWSER = .browser/environment/bin/python
 	@npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix .browser axe-core@4.14.1
 
 browser-tests: .browser  ## the console in Chromium: two browsers, hostile texts, other sites, accessibility; needs chromium and npm
-	$(BROWSER) -m pytest tests/browser/journeys.py tests/browser/issuer_journeys.py $(TESTS)
+	$(BROWSER) -m pytest $(OPTIONS) tests/browser/journeys.py tests/browser/issuer_journeys.py $(TESTS)
 
 screenshots: .browser  ## a picture of every page of the console, in docs/console/
 	PYTHONPATH=tests:. $(BROWSER) -m browser.screenshots docs/console

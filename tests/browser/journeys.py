@@ -37,6 +37,8 @@ from tooltrue_console.sessions import Sessions
 
 T = TypeVar("T")
 
+expect.set_options(timeout=20_000)  # two browsers and their consoles share two CPUs
+
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
 PAGES = (
     "/now",
