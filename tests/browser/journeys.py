@@ -37,7 +37,7 @@ from tooltrue_console.sessions import Sessions
 
 T = TypeVar("T")
 
-expect.set_options(timeout=20_000)  # two browsers and their consoles share two CPUs
+expect.set_options(timeout=20_000)  # a browser and its console for each CPU: a page may come later
 
 AXE = Path(os.environ.get("AXE", ".browser/node_modules/axe-core/axe.min.js"))
 PAGES = (

@@ -432,12 +432,12 @@ def changed_entries(schema: Node, entries: Entries, act: str) -> dict[str, str]:
 def _without_item(entries: Entries, array: FormField, place: int) -> dict[str, str]:
     """The entries without an item of an array: those behind it move up."""
     pattern = re.compile(r"([a-z])" + re.escape(array.name) + r"/([0-9]+)(?=[/|]|$)(.*)", re.DOTALL)
-    fields: dict[str, str] = {}
+    others: dict[str, str] = {}
     for name, text in entries.items():
         match = pattern.fullmatch(name)
         number = -1 if match is None else int(match[2])
         if match is not None and number > place:
-            fields[f"{match[1]}{array.name}/{number - 1}{match[3]}"] = text
+            others[f"{match[1]}{array.name}/{number - 1}{match[3]}"] = text
         elif number != place:
-            fields[name] = text
-    return {**fields, f"n{array.name}": str(len(array.children) - 1)}
+            others[name] = text
+    return {**others, f"n{array.name}": str(len(array.children) - 1)}
